@@ -18,19 +18,19 @@ constexpr double margin_of_recurrence = 0.8;
 constexpr double part_of_rounding = 0.1;
 constexpr int most_refinements = 4;
 
-void require_ascending(const std::vector<ShiftedCg::Shift>& shifts) {
+}  // namespace
+
+void check_shifts(std::span<const double> shifts) {
   for (std::size_t k = 0; k < shifts.size(); ++k) {
-    if (!(shifts[k].value >= 0)) {
-      throw Error(ErrorCode::invalid_input, fmt::format("shift {} is {}: shifts are not negative", k, shifts[k].value));
+    if (!(shifts[k] >= 0)) {
+      throw Error(ErrorCode::invalid_input, fmt::format("shift {} is {}: shifts are not negative", k, shifts[k]));
     }
-    if (k > 0 && !(shifts[k].value > shifts[k - 1].value)) {
-      throw Error(ErrorCode::invalid_input, fmt::format("shift {} is {} after {}: give shifts in ascending order", k,
-                                                        shifts[k].value, shifts[k - 1].value));
+    if (k > 0 && !(shifts[k] > shifts[k - 1])) {
+      throw Error(ErrorCode::invalid_input,
+                  fmt::format("shift {} is {} after {}: give shifts in ascending order", k, shifts[k], shifts[k - 1]));
     }
   }
 }
-
-}  // namespace
 
 ShiftedCg::Space::Space(const LinearOperator& of, std::size_t count)
     : a(of), p(of.field_desc()), q(of.field_desc()), r(of.field_desc()) {
@@ -307,7 +307,9 @@ void ShiftedCg::refine(Report& report, std::size_t k, Field& x, const Field& b, 
 
 ShiftedCg::Report ShiftedCg::solve(std::vector<Field>& x, const Field& b, const std::vector<Shift>& shifts,
                                    int max_iterations) {
-  require_ascending(shifts);
+  std::vector<double> values;
+  for (const Shift& shift : shifts) values.push_back(shift.value);
+  check_shifts(values);
   if (x.size() != shifts.size() || shifts.empty() || shifts.size() > outer_.further.size() + 1) {
     throw Error(ErrorCode::internal, "shifted CG: fields and shifts do not match");
   }

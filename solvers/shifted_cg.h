@@ -11,9 +11,13 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace quadrille {
+
+/// ErrorCode::invalid_input for shifts that do not ascend or are negative; names the shift.
+QUADRILLE_API void check_shifts(std::span<const double> shifts);
 
 /// One Krylov space serves all shifts: residuals of the larger shifts are multiples zeta_k of the smallest one's.
 ///

@@ -1,7 +1,10 @@
 #include "solvers/shifted_solver.h"
 
 #include "core/blas/blas.h"
+#include "core/error.h"
 #include "solvers/driver.h"
+
+#include <fmt/format.h>
 
 namespace quadrille {
 
@@ -13,6 +16,16 @@ std::shared_ptr<const GaugeOperator> reduced_of(const LinearSystem& system) {
 }
 
 }  // namespace
+
+void check_shifted_method(const SolverSpec& spec) {
+  if (spec.type != "cg") {
+    throw Error(ErrorCode::invalid_input,
+                fmt::format("shifted systems are solved by conjugate gradients: type: cg, not {}", spec.type));
+  }
+  if (spec.scheme == Scheme::defect) {
+    throw Error(ErrorCode::invalid_input, "shifted systems know scheme: reliable and scheme: uniform");
+  }
+}
 
 ShiftedSolver::ShiftedSolver(const LinearSystem& system, const SolverSpec& spec, std::vector<double> shifts)
     : spec_(spec),

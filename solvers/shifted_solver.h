@@ -12,6 +12,9 @@
 
 namespace quadrille {
 
+/// ErrorCode::invalid_input for a spec whose method or scheme ShiftedSolver does not have.
+QUADRILLE_API void check_shifted_method(const SolverSpec& spec);
+
 /// (S^+ S + shift_k) x_k = b for the reduced operator S of a system, in the scheme and the precisions of a spec
 /// (uniform or reliable), by ShiftedCg.
 class QUADRILLE_API ShiftedSolver {
@@ -20,6 +23,10 @@ class QUADRILLE_API ShiftedSolver {
   /// what ShiftedCg throws).
   ShiftedSolver(const LinearSystem& system, const SolverSpec& spec, std::vector<double> shifts);
 
+  ShiftedSolver(const ShiftedSolver&) = delete;
+
+  /// Other values of as many shifts.
+  void set_shifts(std::vector<double> shifts) { shifts_ = std::move(shifts); }
   /// Of b and of every x_k.
   const FieldDesc& field_desc() const { return outer_.field_desc(); }
   const std::vector<double>& shifts() const { return shifts_; }

@@ -14,6 +14,7 @@
 #include "input/job/rank_grid.h"
 #include "modules/shared/plugin/handle_table.h"
 #include "solvers/driver.h"
+#include "solvers/shifted_solver.h"
 
 #include <nlohmann/json.hpp>
 
@@ -104,6 +105,7 @@ struct SolverObject {
 
   std::shared_ptr<OperatorObject> op;
   Systems systems;
+  std::unique_ptr<ShiftedSolver> shifted[2];  ///< by the parity that it works on, made for the first shifts
   Field x, b;
   nlohmann::ordered_json solves = nlohmann::ordered_json::array();
 };

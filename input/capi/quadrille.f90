@@ -37,7 +37,8 @@ module quadrille
   public :: quadrille_gauge_save, quadrille_gauge_dims, quadrille_gauge_part, quadrille_gauge_plaquettes
   public :: quadrille_gauge_json, quadrille_gauge_destroy
   public :: quadrille_operator_create, quadrille_operator_apply, quadrille_operator_destroy
-  public :: quadrille_solver_create, quadrille_solver_solve, quadrille_solver_json, quadrille_solver_destroy
+  public :: quadrille_solver_create, quadrille_solver_solve, quadrille_solver_solve_shifts
+  public :: quadrille_solver_json, quadrille_solver_destroy
 
   interface
     integer(c_int) function quadrille_context_destroy(context) bind(c)
@@ -207,6 +208,16 @@ module quadrille
       integer(c_size_t), value :: count
       type(c_ptr), value :: reports
     end function
+    integer(c_int) function c_solve_shifts(solver, words, shifts, b, x, count, reports) &
+        bind(c, name="quadrille_solver_solve_shifts")
+      import :: c_int, c_char, c_double, c_ptr, c_size_t
+      type(c_ptr), value :: solver, b
+      character(kind=c_char), intent(in) :: words(*)
+      real(c_double), intent(in) :: shifts(*)
+      type(c_ptr), intent(in) :: x(*)
+      integer(c_size_t), value :: count
+      type(c_ptr), value :: reports
+    end function
     integer(c_size_t) function c_strlen(text) bind(c, name="strlen")
       import :: c_size_t, c_ptr
       type(c_ptr), value :: text
@@ -354,6 +365,25 @@ contains
       if (size(reports) >= count) place = c_loc(reports)
     end if
     status = c_solve(solver, words // c_null_char, filled(b, count), filled(x, count), int(count, c_size_t), place)
+  end function
+
+  function quadrille_solver_solve_shifts(solver, words, shifts, b, x, reports) result(status)
+    type(c_ptr), intent(in) :: solver, b
+    character(*), intent(in) :: words
+    real(c_double), intent(in) :: shifts(:)
+    type(c_ptr), intent(in) :: x(:)
+    type(quadrille_report), optional, contiguous, target, intent(inout) :: reports(:)
+    type(quadrille_report), target :: none
+    type(c_ptr) :: place
+    integer(c_int) :: status
+    none%struct_size = 0
+    place = c_null_ptr
+    if (present(reports)) then
+      place = c_loc(none)
+      if (size(reports) >= size(shifts)) place = c_loc(reports)
+    end if
+    status = c_solve_shifts(solver, words // c_null_char, shifts, b, filled(x, size(shifts)), &
+                            int(size(shifts), c_size_t), place)
   end function
 
   function quadrille_solver_json(solver, json) result(status)

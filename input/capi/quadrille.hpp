@@ -81,6 +81,16 @@ class Solver : public Handle<quadrille_solver, quadrille_solver_destroy> {
     if (status != QUADRILLE_NOT_CONVERGED) demand(status);
     return reports;
   }
+  /// (N^+ N + shifts[k]) x[k] = b; reports as those of solve_all().
+  std::vector<quadrille_report> solve_shifts(const std::string& words, const std::vector<double>& shifts, const void* b,
+                                             const Arrays<void*>& x) {
+    if (shifts.size() != x.size()) throw Failure(QUADRILLE_INVALID_INPUT, "there must be as many solutions as shifts");
+    std::vector<quadrille_report> reports(x.size(), quadrille_report QUADRILLE_REPORT_INIT);
+    const quadrille_status status =
+        quadrille_solver_solve_shifts(get(), words.c_str(), shifts.data(), b, x.data(), x.size(), reports.data());
+    if (status != QUADRILLE_NOT_CONVERGED) demand(status);
+    return reports;
+  }
   /// The solves of the last call as a JSON list.
   std::string json() const {
     const char* text = nullptr;

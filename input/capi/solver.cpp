@@ -1,4 +1,6 @@
 // Solvers of the C API, and what their solves did.
+#include "core/field/convert.h"
+#include "dirac/systems/even_odd.h"
 #include "input/capi/arrays/arrays.h"
 #include "input/capi/call.h"
 #include "input/capi/words.h"
@@ -7,6 +9,7 @@
 #include "input/run/progress.h"
 #include "input/run/stop_signal.h"
 #include "input/tasks/solve_report.h"
+#include "solvers/shifted_solver.h"
 
 #include <algorithm>
 #include <chrono>
@@ -55,87 +58,25 @@ quadrille_stop_reason code_of(StopReason reason) {
   return QUADRILLE_STAGNATED;
 }
 
-/// One call of quadrille_solver_solve.
-class Solves {
+/// What calls that solve for a host's arrays share.
+class HostSolves {
  public:
-  Solves(SolverObject& solver, const char* words, const void* const* b, void* const* x, std::size_t count,
-         quadrille_report* reports)
+  HostSolves(SolverObject& solver, std::shared_ptr<const Parameters> words, std::size_t count,
+             quadrille_report* reports)
       : object_(solver),
-        words_(read_words(solve_table(), words, "spinors")),
+        words_(std::move(words)),
         host_(*words_, *solver.op->gauge->lattice, solver.op->gauge->points, solver.op->dirac->kappa(),
               solver.context().given()),
-        b_(b),
-        x_(x),
         count_(count),
         reports_(reinterpret_cast<std::byte*>(reports)),
         report_bytes_(reports == nullptr ? 0 : reports->struct_size) {
-    const std::string& system = words_->text("system");
-    choice_.subset = host_.subset();
-    choice_.even_odd = system.starts_with("even_odd");
-    choice_.adjoint = system == "m_dagger" || system == "even_odd_dagger";
-    choice_.normal = system == "m_dagger_m" || system == "even_odd_normal";
-    if (choice_.even_odd == (choice_.subset == Subset::Full)) {
-      throw Error(
-          ErrorCode::invalid_input,
-          fmt::format("system: {} is solved with subset: {}", system, choice_.even_odd ? "even, or odd" : "full"),
-          words_->where(words_->given("subset") ? "subset" : "system"));
-    }
-    host_.check(b, count, "b");
-    host_.check(x, count, "x");
     if (reports != nullptr && (report_bytes_ < least_report || report_bytes_ > 4096)) {
       throw Error(ErrorCode::invalid_input,
                   fmt::format("reports[0].struct_size is {}: begin with QUADRILLE_REPORT_INIT", report_bytes_));
     }
   }
 
-  quadrille_status run() {
-    object_.solves = nlohmann::ordered_json::array();
-    host_.wait();
-    std::string failed;
-    for (std::size_t k = 0; k < count_; ++k) {
-      const SolveReport report = solve(k);
-      if (!report.converged) failed += fmt::format("{}solve {}: {}", failed.empty() ? "" : "\n", k, report.message);
-    }
-    return failed.empty() ? QUADRILLE_DONE : fail(&object_.context(), QUADRILLE_NOT_CONVERGED, failed);
-  }
-
- private:
-  SolveReport solve(std::size_t k) {
-    using Start = SystemSolver::Start;
-    const bool guessed = words_->boolean("initial_guess");
-    const auto earlier = kernel_records();
-    Backend& backend = object_.context().backend;
-    const Clock::time_point begin = Clock::now();
-    // M of the host is `unit` times M of the library, M^+ M its square.
-    const double unit = choice_.normal ? host_.unit() * host_.unit() : host_.unit();
-    read(object_.b, b_[k], 1);
-    if (guessed) read(object_.x, x_[k], unit);
-    backend.synchronize();
-    const double imported = seconds_since(begin);
-    watch(k);
-    const SolveReport report = on_finite_links([&] {
-      return counted(
-          [&] { return object_.systems.solve(choice_, object_.x, object_.b, guessed ? Start::given : Start::zero); });
-    });
-    stop_if_asked_at_last(k, report.iterations);
-    const Clock::time_point solved = Clock::now();
-    write(object_.x, x_[k], 1 / unit);
-    quadrille_report out = QUADRILLE_REPORT_INIT;
-    out.stop_reason = code_of(report.stop_reason);
-    out.iterations = report.iterations;
-    out.reliable_updates = report.reliable_updates;
-    out.restarts = report.restarts;
-    out.converged = report.converged ? 1 : 0;
-    out.residual = report.residual;
-    out.solve_seconds = report.seconds;
-    out.import_seconds = imported;
-    out.export_seconds = seconds_since(solved);
-    out.flops = report.flops;
-    out.host_bytes = (guessed ? 3 : 2) * host_.host_bytes();
-    give(k, out, report, kernel_records_since(earlier));
-    return report;
-  }
-
+ protected:
   /// A solve that meets numbers which are not finite blames the links, if it is they that are not: the host may have
   /// given such ones in an update that has failed.
   template <class Solve>
@@ -163,38 +104,39 @@ class Solves {
     return solve();
   }
 
-  /// The sites of the choice, from and to the fields of the solver, which are full.
+  /// The sites of the subset, from and to full fields.
   void read(Field& full, const void* array, double factor) const {
-    if (choice_.subset == Subset::Full) return host_.read_into(full, array, factor);
-    Field part = full.parity(parity_of(choice_.subset));
+    if (host_.subset() == Subset::Full) return host_.read_into(full, array, factor);
+    Field part = full.parity(parity_of(host_.subset()));
     host_.read_into(part, array, factor);
   }
   void write(Field& full, void* array, double factor) const {
-    if (choice_.subset == Subset::Full) return host_.write_from(full, array, factor);
-    host_.write_from(full.parity(parity_of(choice_.subset)), array, factor);
+    if (host_.subset() == Subset::Full) return host_.write_from(full, array, factor);
+    host_.write_from(full.parity(parity_of(host_.subset())), array, factor);
   }
 
-  void watch(std::size_t k) {
+  /// Shows the iterations of solve k of `solves` to whom it may concern, and stops it where that is wanted.
+  ProgressCallback watcher(std::size_t k, std::size_t solves) {
     const Context& context = object_.context();
-    if (context.job != nullptr) return watch_for_job(k);
-    if (context.progress == nullptr && !context.on.ranks) return object_.systems.set_progress({});
+    if (context.job != nullptr) return watcher_of_job(k, solves);
+    if (context.progress == nullptr && !context.on.ranks) return {};
     if (context.on.ranks) ranks().forget_signals();
-    object_.systems.set_progress([this, &context, k](const Progress& now) {
+    return [this, &context, k, solves](const Progress& now) {
       const bool stop = context.progress != nullptr &&
-                        context.progress(context.progress_user, k, count_, now.iteration, now.residual) != 0;
+                        context.progress(context.progress_user, k, solves, now.iteration, now.residual) != 0;
       if (context.on.ranks && stop) ranks().raise(SIGTERM);
       // On ranks: whether any of them wanted to stop, as all know it after the sums of the next iteration.
       if (context.on.ranks ? ranks().agreed_signal() != 0 : stop) stopped(k, now.iteration);
-    });
+    };
   }
   /// A module's solve is stopped and shown as those of the program's own tasks.
-  void watch_for_job(std::size_t k) {
-    if (!line_) line_.emplace("solve", int(count_));
+  ProgressCallback watcher_of_job(std::size_t k, std::size_t solves) {
+    if (!line_) line_.emplace("solve", int(solves));
     line_->begin_solve();
-    object_.systems.set_progress([this, k](const Progress& now) {
+    return [this, k](const Progress& now) {
       if (line_->active()) line_->update(now);
       if (stop_signal() != 0) throw Stopped{fmt::format("stopped in solve {} after {} iterations", k, now.iteration)};
-    });
+    };
   }
   /// The last iteration has no sums after it.
   void stop_if_asked_at_last(std::size_t k, int iterations) const {
@@ -207,9 +149,23 @@ class Solves {
   }
   const Communicator& ranks() const { return object_.op->gauge->lattice->communicator(); }
 
-  void give(std::size_t k, quadrille_report& out, const SolveReport& report, const std::vector<KernelRecord>& kernels) {
+  static quadrille_report report_of(const SolveReport& report) {
+    quadrille_report out = QUADRILLE_REPORT_INIT;
+    out.stop_reason = code_of(report.stop_reason);
+    out.iterations = report.iterations;
+    out.reliable_updates = report.reliable_updates;
+    out.restarts = report.restarts;
+    out.converged = report.converged ? 1 : 0;
+    out.residual = report.residual;
+    out.solve_seconds = report.seconds;
+    out.flops = report.flops;
+    return out;
+  }
+
+  /// Report k, to the host and in the list of solves, where it begins with `solve`.
+  void give(std::size_t k, quadrille_report& out, const SolveReport& report, const std::vector<KernelRecord>& kernels,
+            nlohmann::ordered_json solve) {
     const DiracOperator& dirac = *object_.op->dirac;
-    nlohmann::ordered_json solve = {{"solve", k}, {"system", words_->text("system")}};
     solve.update(solve_json({"", 0, 0, dirac.mass(), dirac.kappa()}, object_.systems.spec(), report, kernels));
     for (const char* of_a_column : {"task", "spin", "color"}) solve.erase(of_a_column);
     if (JobRun* const job = object_.context().job) job->add_solve(solve);
@@ -227,13 +183,166 @@ class Solves {
   SolverObject& object_;
   std::shared_ptr<const Parameters> words_;
   SpinorArrays host_;
-  SystemChoice choice_;
-  const void* const* b_;
-  void* const* x_;
-  std::size_t count_;
+  std::size_t count_;  ///< of solutions
   std::byte* reports_;
   std::uint32_t report_bytes_;
   std::optional<ProgressLine> line_;  ///< of a module's solves
+};
+
+/// One call of quadrille_solver_solve.
+class Solves : HostSolves {
+ public:
+  Solves(SolverObject& solver, const char* words, const void* const* b, void* const* x, std::size_t count,
+         quadrille_report* reports)
+      : HostSolves(solver, read_words(solve_table(), words, "spinors"), count, reports), b_(b), x_(x) {
+    const std::string& system = words_->text("system");
+    choice_.subset = host_.subset();
+    choice_.even_odd = system.starts_with("even_odd");
+    choice_.adjoint = system == "m_dagger" || system == "even_odd_dagger";
+    choice_.normal = system == "m_dagger_m" || system == "even_odd_normal";
+    if (choice_.even_odd == (choice_.subset == Subset::Full)) {
+      throw Error(
+          ErrorCode::invalid_input,
+          fmt::format("system: {} is solved with subset: {}", system, choice_.even_odd ? "even, or odd" : "full"),
+          words_->where(words_->given("subset") ? "subset" : "system"));
+    }
+    host_.check(b, count, "b");
+    host_.check(x, count, "x");
+  }
+
+  quadrille_status run() {
+    object_.solves = nlohmann::ordered_json::array();
+    host_.wait();
+    std::string failed;
+    for (std::size_t k = 0; k < count_; ++k) {
+      const SolveReport report = solve(k);
+      if (!report.converged) failed += fmt::format("{}solve {}: {}", failed.empty() ? "" : "\n", k, report.message);
+    }
+    return failed.empty() ? QUADRILLE_DONE : fail(&object_.context(), QUADRILLE_NOT_CONVERGED, failed);
+  }
+
+ private:
+  SolveReport solve(std::size_t k) {
+    using Start = SystemSolver::Start;
+    const bool guessed = words_->boolean("initial_guess");
+    const auto earlier = kernel_records();
+    Backend& backend = object_.context().backend;
+    const Clock::time_point begin = Clock::now();
+    // M of the host is `unit` times M of the library, M^+ M its square.
+    const double unit = choice_.normal ? host_.unit() * host_.unit() : host_.unit();
+    read(object_.b, b_[k], 1);
+    if (guessed) read(object_.x, x_[k], unit);
+    backend.synchronize();
+    const double imported = seconds_since(begin);
+    object_.systems.set_progress(watcher(k, count_));
+    const SolveReport report = on_finite_links([&] {
+      return counted(
+          [&] { return object_.systems.solve(choice_, object_.x, object_.b, guessed ? Start::given : Start::zero); });
+    });
+    stop_if_asked_at_last(k, report.iterations);
+    const Clock::time_point solved = Clock::now();
+    write(object_.x, x_[k], 1 / unit);
+    quadrille_report out = report_of(report);
+    out.import_seconds = imported;
+    out.export_seconds = seconds_since(solved);
+    out.host_bytes = (guessed ? 3 : 2) * host_.host_bytes();
+    give(k, out, report, kernel_records_since(earlier), {{"solve", k}, {"system", words_->text("system")}});
+    return report;
+  }
+
+  SystemChoice choice_;
+  const void* const* b_;
+  void* const* x_;
+};
+
+/// One call of quadrille_solver_solve_shifts.
+class ShiftedSolves : HostSolves {
+ public:
+  ShiftedSolves(SolverObject& solver, const char* words, const double* shifts, const void* b, void* const* x,
+                std::size_t count, quadrille_report* reports)
+      : HostSolves(solver, read_words(spinors_table(), words, "spinors"), count, reports), b_(b), x_(x) {
+    if (host_.subset() == Subset::Full) {
+      throw Error(ErrorCode::invalid_input, "shifted systems are solved with subset: even, or odd",
+                  words_->where("subset"));
+    }
+    if (count == 0 || shifts == nullptr) throw Error(ErrorCode::invalid_input, "there are no shifts");
+    check_shifted_method(solver.systems.spec());
+    check_shifts({shifts, count});
+    host_.check(&b, 1, "b");
+    host_.check(x, count, "x");
+    for (std::size_t k = 0; k < count; ++k) shifts_.push_back(shifts[k]);
+  }
+
+  quadrille_status run() {
+    object_.solves = nlohmann::ordered_json::array();
+    host_.wait();
+    // N of the host is `unit` times N of the library.
+    const double unit = host_.unit() * host_.unit();
+    const Clock::time_point begin = Clock::now();
+    ShiftedSolver& solver = solver_for(unit);
+    std::vector<Field> solutions;
+    for (std::size_t k = 0; k < count_; ++k) solutions.emplace_back(solver.field_desc());
+    Field right(solver.field_desc());
+    read(object_.b, b_, 1);
+    convert(right, object_.b.parity(parity_of(host_.subset())));
+    object_.context().backend.synchronize();
+    const double imported = seconds_since(begin);
+    solver.set_progress(watcher(0, 1));
+    const auto earlier = kernel_records();
+    ShiftedCg::Report report;
+    (void)on_finite_links([&] {
+      return counted([&] {
+        report = solver.solve(solutions, right);
+        return report.shifts[0];
+      });
+    });
+    stop_if_asked_at_last(0, report.iterations);
+    return give_all(report, solutions, unit, imported, kernel_records_since(earlier));
+  }
+
+ private:
+  ShiftedSolver& solver_for(double unit) const {
+    std::vector<double> shifts = shifts_;
+    for (double& shift : shifts) shift /= unit;
+    const Parity kept = parity_of(host_.subset());
+    std::unique_ptr<ShiftedSolver>& made = object_.shifted[std::size_t(kept)];
+    if (made && made->shifts().size() == count_) {
+      made->set_shifts(std::move(shifts));
+    } else {
+      SolverSpec spec = object_.systems.spec();
+      spec.preconditioning = {kept, EvenOddForm::Kind::asymmetric};
+      made = std::make_unique<ShiftedSolver>(EvenOddSystem(object_.op->dirac, spec.preconditioning), spec, shifts);
+    }
+    return *made;
+  }
+
+  quadrille_status give_all(const ShiftedCg::Report& report, const std::vector<Field>& solutions, double unit,
+                            double imported, const std::vector<KernelRecord>& kernels) {
+    std::string failed;
+    for (std::size_t k = 0; k < count_; ++k) {
+      const Clock::time_point solved = Clock::now();
+      Field part = object_.x.parity(parity_of(host_.subset()));
+      convert(part, solutions[k]);
+      write(object_.x, x_[k], 1 / unit);
+      const SolveReport& of_shift = report.shifts[k];
+      quadrille_report out = report_of(of_shift);
+      out.import_seconds = k == 0 ? imported : 0;
+      out.export_seconds = seconds_since(solved);
+      out.host_bytes = (k == 0 ? 2 : 1) * host_.host_bytes();
+      give(k, out, of_shift, k == 0 ? kernels : std::vector<KernelRecord>{},
+           {{"solve", k},
+            {"system", "even_odd_normal"},
+            {"shift", shifts_[k]},
+            {"refining_iterations", report.refining[k]}});
+      if (!of_shift.converged)
+        failed += fmt::format("{}shift {}: {}", failed.empty() ? "" : "\n", shifts_[k], of_shift.message);
+    }
+    return failed.empty() ? QUADRILLE_DONE : fail(&object_.context(), QUADRILLE_NOT_CONVERGED, failed);
+  }
+
+  const void* b_;
+  void* const* x_;
+  std::vector<double> shifts_;
 };
 
 }  // namespace
@@ -253,6 +362,16 @@ quadrille_status quadrille_solver_solve(quadrille_solver* handle, const char* wo
     std::optional<Solves> solves;
     together(solver->context(), {"quadrille_solver_solve", words, count},
              [&] { solves.emplace(*solver, words, b, x, count, reports); });
+    return solves->run();
+  });
+}
+
+quadrille_status quadrille_solver_solve_shifts(quadrille_solver* handle, const char* words, const double* shifts,
+                                               const void* b, void* const* x, size_t count, quadrille_report* reports) {
+  return with<SolverObject>(handle, [&](const std::shared_ptr<SolverObject>& solver) {
+    std::optional<ShiftedSolves> solves;
+    together(solver->context(), {"quadrille_solver_solve_shifts", words, count},
+             [&] { solves.emplace(*solver, words, shifts, b, x, count, reports); });
     return solves->run();
   });
 }

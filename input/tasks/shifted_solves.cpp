@@ -38,14 +38,10 @@ void check_shifts(const Parameters& parameters) {
 
 void check_method(const Parameters& solver) {
   const SolverSpec spec = solver_spec(solver);
-  if (spec.type != "cg") {
-    throw Error(ErrorCode::invalid_input,
-                fmt::format("shifted_solves uses conjugate gradients: type: cg, not {}", spec.type),
-                solver.where("type"));
-  }
-  if (spec.scheme == Scheme::defect) {
-    throw Error(ErrorCode::invalid_input, "shifted_solves knows scheme: reliable and scheme: uniform",
-                solver.where("scheme"));
+  try {
+    check_shifted_method(spec);
+  } catch (const Error& error) {
+    throw Error(error.code(), error.message(), solver.where(spec.type != "cg" ? "type" : "scheme"));
   }
 }
 

@@ -9,6 +9,8 @@ program solve
   complex(c_double_complex), allocatable, target :: links(:, :, :, :), b(:, :, :), x(:, :, :)
   type(quadrille_report) :: reports(1)
   character(100) :: text
+  complex(c_double_complex), allocatable, target :: half(:, :, :), first(:, :, :), second(:, :, :)
+  type(quadrille_report) :: of_shifts(2)
 
   call check(quadrille_context_create('{threads: 1, backend: ' // backend() // '}', context))
   call check(quadrille_gauge_create(context, "{file: '" // argument(1) // "'}", read))
@@ -30,6 +32,16 @@ program solve
     end do
   end do
   close(unit)
+
+  ! (N^+ N + shift) x = b: both residuals are met, and the larger shift gives the smaller solution.
+  allocate(half(3, 4, product(dims) / 2), first(3, 4, product(dims) / 2), second(3, 4, product(dims) / 2))
+  half = 0
+  half(1, 1, 1) = 1
+  call check(quadrille_solver_create(op, '{type: cg, tolerance: 1e-8}', solver))
+  call check(quadrille_solver_solve_shifts(solver, '{subset: even}', [0._c_double, 0.5_c_double], c_loc(half), &
+                                           [c_loc(first), c_loc(second)], of_shifts))
+  if (any(of_shifts%residual > 1e-8)) error stop 'a shift misses its target'
+  if (.not. (first(1, 1, 1)%re > second(1, 1, 1)%re .and. second(1, 1, 1)%re > 0)) error stop 'shifts are mixed up'
   call check(quadrille_context_destroy(context))
   if (quadrille_solver_destroy(solver) /= quadrille_invalid_handle) error stop 'a solver outlives its context'
 

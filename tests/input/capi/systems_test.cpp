@@ -221,6 +221,76 @@ TEST(CApiSystems, WhatCannotBeIsSaid) {
   }
 }
 
+/// What solve_shifts gives, with the naive operator, on both parities, in both normalizations, and again.
+TEST(CApiSystems, ShiftedSolutionsMeetTheirTargetWithTheNaiveOperator) {
+  constexpr double tolerance = 1e-10;
+  const Asked asked;
+  const double kappa = 0.5 / (setup.mass + 4);
+  for (const char* words : {"{type: cg, tolerance: 1e-10, sloppy: {precision: half, reconstruct: 12}}",
+                            "{type: cg, tolerance: 1e-10, scheme: uniform}"}) {
+    quadrille_solver* solver = asked.host.solver(asked.op, words);
+    for (const System& system : {all_systems[7], all_systems[8], all_systems[7]}) {
+      for (const bool of_kappa : {false, true}) {
+        SCOPED_TRACE(name_of(system) + " " + words);
+        const HostSpinor b = masked(random_spinor(dims), system.parity);
+        const auto right = array_of(b, system.parity);
+        const std::vector<double> shifts{0, 0.1 + (of_kappa ? 0.05 : 0), 1};
+        std::vector<std::vector<Complex>> x(3, std::vector<Complex>(right.size(), Complex(std::nan(""), 0)));
+        std::vector<void*> to;
+        for (auto& array : x) to.push_back(array.data());
+        std::vector<quadrille_report> reports(3, quadrille_report QUADRILLE_REPORT_INIT);
+        const std::string spinors =
+            fmt::format("{{subset: {}, normalization: {}}}", subset_of(system), of_kappa ? "kappa" : "mass");
+        ASSERT_EQ(quadrille_solver_solve_shifts(solver, spinors.c_str(), shifts.data(), right.data(), to.data(), 3,
+                                                reports.data()),
+                  QUADRILLE_DONE)
+            << asked.host.message();
+        const double unit = of_kappa ? 4 * kappa * kappa : 1;
+        for (std::size_t k = 0; k < 3; ++k) {
+          const HostSpinor solution = spinor_of(x[k], system.parity);
+          HostSpinor image = naive(asked.links, system, solution);
+          for (std::size_t i = 0; i < image.data.size(); ++i) {
+            image.data[i] = unit * image.data[i] + shifts[k] * solution.data[i];
+          }
+          const double residual = relative_distance(image, b);
+          EXPECT_LE(residual, 1.01 * tolerance) << "shift " << shifts[k];
+          EXPECT_NEAR(reports[k].residual, residual, 0.01 * tolerance);
+          EXPECT_EQ(reports[k].converged, 1);
+          EXPECT_GE(reports[0].iterations, reports[k].iterations);
+        }
+      }
+    }
+  }
+}
+
+TEST(CApiSystems, ShiftsThatCannotBeAreSaid) {
+  const Asked asked;
+  const std::vector<Complex> b(std::size_t(volume(dims)) * 6, 1);
+  std::vector<Complex> x(b.size()), y(b.size());
+  void* const to[] = {x.data(), y.data()};
+  const auto solve = [&](const char* solver, const char* words, std::array<double, 2> shifts) {
+    EXPECT_EQ(quadrille_solver_solve_shifts(asked.host.solver(asked.op, solver), words, shifts.data(), b.data(), to, 2,
+                                            nullptr),
+              QUADRILLE_INVALID_INPUT);
+    return asked.host.message();
+  };
+  EXPECT_THAT(solve("{type: cg}", "{subset: even}", {0.2, 0.1}), HasSubstr("shift 1 is 0.1 after 0.2"));
+  EXPECT_THAT(solve("{type: cg}", "{subset: even}", {-0.2, 0.1}),
+              HasSubstr("shift 0 is -0.2: shifts are not negative"));
+  EXPECT_THAT(solve("{type: bicgstab}", "{subset: odd}", {0, 1}), HasSubstr("type: cg, not bicgstab"));
+  EXPECT_THAT(solve("{type: cg, scheme: defect}", "{subset: odd}", {0, 1}), HasSubstr("scheme: reliable"));
+  EXPECT_THAT(solve("{type: cg}", "", {0, 1}), HasSubstr("subset: even, or odd"));
+  quadrille_solver* solver = asked.host.solver(asked.op, "{type: cg, tolerance: 1e-10, max_iterations: 3}");
+  const std::array<double, 2> shifts{0, 0.01};
+  EXPECT_EQ(quadrille_solver_solve_shifts(solver, "{subset: even}", nullptr, b.data(), to, 2, nullptr),
+            QUADRILLE_INVALID_INPUT);
+  EXPECT_EQ(quadrille_solver_solve_shifts(solver, "{subset: even}", shifts.data(), b.data(), to, 0, nullptr),
+            QUADRILLE_INVALID_INPUT);
+  EXPECT_EQ(quadrille_solver_solve_shifts(solver, "{subset: even}", shifts.data(), b.data(), to, 2, nullptr),
+            QUADRILLE_NOT_CONVERGED);
+  EXPECT_THAT(asked.host.message(), HasSubstr("shift 0.01: "));
+}
+
 TEST(CApiSystems, AnUnfinishedNormalEquationIsAStatus) {
   const Asked asked;
   quadrille_solver* solver = asked.host.solver(asked.op, "{type: bicgstab, tolerance: 1e-10, max_iterations: 3}");
