@@ -1,7 +1,7 @@
 // The scalars of a running solve that all Krylov methods share: stopping, breakdown, divergence, history, progress.
 #pragma once
 
-#include "solvers/reliable_update.h"
+#include "solvers/methods/reliable_update.h"
 #include "solvers/solver.h"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ class Monitor {
   double target() const { return stopping_.target; }
 
   /// One more iteration has ended with this iterated |r|, or `count` of which only the last one knows it. Stops the
-  /// solve when it should. `gain`: |A| |d| of reliable_update.h, 0 where the method does not know it.
+  /// solve when it should. `gain`: |A| |d| of methods/reliable_update.h, 0 where the method does not know it.
   void iterated(double residual, double gain = 0, int count = 1);
   int iterations() const { return report_.iterations; }
   /// Whether the iteration that has just ended asks for a reliable update (also when it was the last one allowed).

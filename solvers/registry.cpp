@@ -1,8 +1,8 @@
 #include "solvers/registry.h"
 
 #include "solvers/defect_correction.h"
-#include "solvers/methods.h"
-#include "solvers/preconditioners.h"
+#include "solvers/methods/methods.h"
+#include "solvers/preconditioners/preconditioners.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -4,7 +4,7 @@
 #include "core/api.h"
 #include "core/operator/operator.h"
 #include "core/parameters/parameters.h"
-#include "solvers/methods.h"
+#include "solvers/methods/methods.h"
 #include "solvers/solver.h"
 
 #include <memory>

@@ -1,5 +1,5 @@
-// The scalars of BiCGstab's iteration (solvers/bicgstab.cpp): what each operation of core/blas/ops.h takes from them
-// when it begins and makes of its sums when it ends. For the host and devices, one thread at a time.
+// The scalars of BiCGstab's iteration (solvers/methods/bicgstab.cpp): what each operation of core/blas/ops.h takes from
+// them when it begins and makes of its sums when it ends. For the host and devices, one thread at a time.
 #pragma once
 
 #include "core/blas/ops.h"

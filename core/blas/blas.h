@@ -58,10 +58,11 @@ QUADRILLE_API void dots(std::span<const Field* const> x, const Field& y, Complex
 /// y = y + sum over a_i x_i, four in a pass.
 QUADRILLE_API void caxpys(std::span<const Complex> a, std::span<const Field* const> x, Field& y);
 
-// The passes of CG (solvers/cg.cpp), BiCGstab (solvers/bicgstab.cpp) and MR (solvers/mr.cpp). Their scalars stay where
-// the fields are: these calls take what they need from `now`, leave in it what their line forms, and do not synchronise
-// with the host; where the host adds up the sums of devices over ranks (core/blas/resident_scalars.h) the scalars are
-// its own, and it waits for each. Once `now` says that the iteration has ended they do nothing, as Ended describes.
+// The passes of CG (solvers/methods/cg.cpp), BiCGstab (solvers/methods/bicgstab.cpp) and MR
+// (solvers/preconditioners/mr.cpp). Their scalars stay where the fields are: these calls take what they need from
+// `now`, leave in it what their line forms, and do not synchronise with the host; where the host adds up the sums of
+// devices over ranks (core/blas/resident_scalars.h) the scalars are its own, and it waits for each. Once `now` says
+// that the iteration has ended they do nothing, as Ended describes.
 
 /// alpha = |z|^2 / |q|^2, |z|^2 as it stands
 QUADRILLE_API void cg_alpha(const Field& q, ResidentScalars<CgScalars>& now);

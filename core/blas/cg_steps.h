@@ -1,5 +1,5 @@
-// The scalars of CG's iteration (solvers/cg.cpp): what each operation of core/blas/ops.h takes from them when it begins
-// and makes of its sums when it ends. For the host and devices, one thread at a time.
+// The scalars of CG's iteration (solvers/methods/cg.cpp): what each operation of core/blas/ops.h takes from them when
+// it begins and makes of its sums when it ends. For the host and devices, one thread at a time.
 #pragma once
 
 #include "core/blas/ops.h"

@@ -9,7 +9,7 @@ struct Coefficient {
 };
 
 /// The scalars of CG, which stay where its fields are (core/blas/resident_scalars.h, core/blas/cg_steps.h). Names are
-/// those of solvers/cg.cpp.
+/// those of solvers/methods/cg.cpp.
 struct CgScalars {
   /// Why an iteration went no further; later operations leave every field alone.
   enum class Ended : int {
@@ -29,7 +29,7 @@ struct CgScalars {
 
 /// The scalars of BiCGstab, which stay where its fields are (core/blas/resident_scalars.h): formed there from sums and
 /// used by what follows, while the host asks for more (core/blas/bicgstab_steps.h has the formulas). Names are those of
-/// solvers/bicgstab.cpp.
+/// solvers/methods/bicgstab.cpp.
 struct BicgstabScalars {
   /// Why an iteration went no further; later operations leave every field alone, but for an iteration that
   /// asks.

@@ -14,7 +14,7 @@
 #include "input/job/rank_grid.h"
 #include "modules/shared/plugin/handle_table.h"
 #include "solvers/driver.h"
-#include "solvers/shifted_solver.h"
+#include "solvers/shifted/shifted_solver.h"
 
 #include <nlohmann/json.hpp>
 

@@ -9,7 +9,7 @@
 #include "input/run/progress.h"
 #include "input/run/stop_signal.h"
 #include "input/tasks/solve_report.h"
-#include "solvers/shifted_solver.h"
+#include "solvers/shifted/shifted_solver.h"
 
 #include <algorithm>
 #include <chrono>

@@ -12,7 +12,7 @@
 #include "input/sources/right_hand_sides.h"
 #include "input/tasks/checks.h"
 #include "input/tasks/solve_report.h"
-#include "solvers/shifted_solver.h"
+#include "solvers/shifted/shifted_solver.h"
 
 #include <fmt/format.h>
 

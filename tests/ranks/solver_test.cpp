@@ -3,8 +3,8 @@
 #include "core/field/convert.h"
 #include "dirac/systems/even_odd.h"
 #include "dirac/wilson.h"
-#include "solvers/methods.h"
-#include "solvers/mr.h"
+#include "solvers/methods/methods.h"
+#include "solvers/preconditioners/mr.h"
 #include "tests/dirac/dirac_testing.h"
 #include "tests/ranks/ranks_testing.h"
 

@@ -1,5 +1,5 @@
 #include "method_checks.h"
-#include "solvers/methods.h"
+#include "solvers/methods/methods.h"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 #include "solvers/defect_correction.h"
 
 #include "method_checks.h"
-#include "solvers/methods.h"
+#include "solvers/methods/methods.h"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // GCR, alone and with preconditioners: also some that are none.
 #include "method_checks.h"
-#include "solvers/methods.h"
-#include "solvers/mr.h"
-#include "solvers/solver_operator.h"
+#include "solvers/methods/methods.h"
+#include "solvers/preconditioners/mr.h"
+#include "solvers/preconditioners/solver_operator.h"
 
 namespace quadrille::test {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "allocation_count.h"
-#include "solvers/methods.h"
+#include "solvers/methods/methods.h"
 #include "toy_operator.h"
 
 #include <gtest/gtest.h>

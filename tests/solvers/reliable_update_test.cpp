@@ -1,4 +1,4 @@
-#include "solvers/reliable_update.h"
+#include "solvers/methods/reliable_update.h"
 
 #include "tests/testing/random_seed.h"
 

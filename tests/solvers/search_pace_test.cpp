@@ -1,4 +1,4 @@
-#include "solvers/search_pace.h"
+#include "solvers/methods/search_pace.h"
 
 #include <gtest/gtest.h>
 

@@ -1,12 +1,12 @@
 // CG for many shifts at once: against solves of each shift, in every inner form.
-#include "solvers/shifted_cg.h"
+#include "solvers/shifted/shifted_cg.h"
 
 #include "core/error.h"
 #include "core/operator/normal_operator.h"
 #include "dirac/systems/even_odd.h"
 #include "dirac/wilson.h"
 #include "method_checks.h"
-#include "solvers/shifted_solver.h"
+#include "solvers/shifted/shifted_solver.h"
 #include "tests/testing/host_starts.h"
 
 #include <gmock/gmock.h>

@@ -4,7 +4,7 @@
 #include "dirac/systems/even_odd.h"
 #include "method_checks.h"
 #include "solvers/driver.h"
-#include "solvers/methods.h"
+#include "solvers/methods/methods.h"
 #include "tests/testing/backend_under_test.h"
 #include "tests/testing/host_starts.h"
 

@@ -11,8 +11,8 @@
 // host looks at what has become of |r|, and the next q = A p after that, so that an operator is at work while sums are
 // formed and looked at; but not where a reliable update may come, after which that z would be of no use.
 #include "core/blas/blas.h"
-#include "solvers/groupwise.h"
-#include "solvers/methods.h"
+#include "solvers/methods/groupwise.h"
+#include "solvers/methods/methods.h"
 #include "solvers/monitor.h"
 
 #include <cmath>

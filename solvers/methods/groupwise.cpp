@@ -1,4 +1,4 @@
-#include "solvers/groupwise.h"
+#include "solvers/methods/groupwise.h"
 
 #include "core/blas/blas.h"
 #include "solvers/monitor.h"

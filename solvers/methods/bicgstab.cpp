@@ -10,11 +10,11 @@
 // Scalars are formed where the fields are, and an iteration is queued as a whole. Where queueing does not wait for the
 // work, the next v = A p is queued as well before the host looks at what has become of |r|.
 #include "core/blas/blas.h"
-#include "solvers/groupwise.h"
-#include "solvers/methods.h"
+#include "solvers/methods/groupwise.h"
+#include "solvers/methods/methods.h"
+#include "solvers/methods/patience.h"
+#include "solvers/methods/search_pace.h"
 #include "solvers/monitor.h"
-#include "solvers/patience.h"
-#include "solvers/search_pace.h"
 
 #include <algorithm>
 #include <cmath>

@@ -5,7 +5,7 @@
 #include "core/operator/normal_operator.h"
 #include "core/operator/operator.h"
 #include "solvers/registry.h"
-#include "solvers/shifted_cg.h"
+#include "solvers/shifted/shifted_cg.h"
 
 #include <memory>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "solvers/shifted_cg.h"
+#include "solvers/shifted/shifted_cg.h"
 
 #include "core/error.h"
 #include "solvers/monitor.h"
@@ -190,7 +190,8 @@ void ShiftedCg::Search::turn(bool updated) {
     return;
   }
   const double beta = next_ / r2_;
-  if (updated) blas::caxpy(-blas::dot(s.r, s.p) / next_, s.r, s.p);  // as in solvers/cg.cpp: p is orthogonal to r
+  if (updated)
+    blas::caxpy(-blas::dot(s.r, s.p) / next_, s.r, s.p);  // as in solvers/methods/cg.cpp: p is orthogonal to r
   for (std::size_t k = 0; k < further_.size(); ++k) {
     Further& f = further_[k];
     if (!f.active) continue;

@@ -1,9 +1,9 @@
-#include "solvers/preconditioners.h"
+#include "solvers/preconditioners/preconditioners.h"
 
 #include "core/error.h"
-#include "solvers/methods.h"
-#include "solvers/mr.h"
-#include "solvers/solver_operator.h"
+#include "solvers/methods/methods.h"
+#include "solvers/preconditioners/mr.h"
+#include "solvers/preconditioners/solver_operator.h"
 
 #include <fmt/format.h>
 

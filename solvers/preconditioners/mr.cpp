@@ -1,4 +1,4 @@
-#include "solvers/mr.h"
+#include "solvers/preconditioners/mr.h"
 
 #include "core/blas/blas.h"
 

@@ -10,11 +10,11 @@
 // written; inner products, 5/4 k read; orthogonal q, 5/4 k read, k/4 written; <q, r>, |q|^2: 2 read; r with |r|^2: 2
 // read, 1 written; x: 5/4 read.
 #include "core/blas/blas.h"
-#include "solvers/groupwise.h"
-#include "solvers/methods.h"
+#include "solvers/methods/groupwise.h"
+#include "solvers/methods/methods.h"
+#include "solvers/methods/patience.h"
+#include "solvers/methods/workspace.h"
 #include "solvers/monitor.h"
-#include "solvers/patience.h"
-#include "solvers/workspace.h"
 
 #include <cmath>
 #include <vector>

@@ -12,12 +12,12 @@
 // Fields: r_0 to r_L, u_0 to u_L, r0 and the partial solution in the inner format; x and one workspace in the outer
 // one. Traffic of an iteration beside the operators, L = 2: 21 fields read, 5.5 written.
 #include "core/blas/blas.h"
-#include "solvers/groupwise.h"
-#include "solvers/methods.h"
+#include "solvers/methods/groupwise.h"
+#include "solvers/methods/methods.h"
+#include "solvers/methods/patience.h"
+#include "solvers/methods/search_pace.h"
+#include "solvers/methods/workspace.h"
 #include "solvers/monitor.h"
-#include "solvers/patience.h"
-#include "solvers/search_pace.h"
-#include "solvers/workspace.h"
 
 #include <fmt/format.h>
 

@@ -4,9 +4,9 @@
 
 #include "core/api.h"
 #include "core/operator/operator.h"
-#include "solvers/groupwise.h"
-#include "solvers/reliable_update.h"
-#include "solvers/shifted_operator.h"
+#include "solvers/methods/groupwise.h"
+#include "solvers/methods/reliable_update.h"
+#include "solvers/shifted/shifted_operator.h"
 #include "solvers/solver.h"
 
 #include <memory>
@@ -32,7 +32,7 @@ QUADRILLE_API void check_shifts(std::span<const double> shifts);
 /// met its target 4 read and 2 written.
 class QUADRILLE_API ShiftedCg {
  public:
-  /// `inner`, `delta` as in solvers/methods.h. The operators outlive this object; `shifts` at most in a call of
+  /// `inner`, `delta` as in solvers/methods/methods.h. The operators outlive this object; `shifts` at most in a call of
   /// solve().
   ShiftedCg(const LinearOperator& outer, const LinearOperator* inner, double delta, std::size_t shifts);
 

@@ -1,4 +1,4 @@
-#include "solvers/shifted_solver.h"
+#include "solvers/shifted/shifted_solver.h"
 
 #include "core/blas/blas.h"
 #include "core/error.h"
