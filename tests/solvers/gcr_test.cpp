@@ -59,7 +59,11 @@ TEST(Gcr, AGoodPreconditionerSavesIterations) {
   const SolveReport alone = gcr({a, inner.get(), 0.1})->solve(x, b, stopping);
   SolverParts parts{a, inner.get(), 0.1};
   parts.preconditioner = std::make_shared<SolverOperator>(*inner, make_bicgstab({*inner}), 0.1, 50);
+  a.applications = 0;
+  const auto& low = dynamic_cast<const ToyOperator&>(*inner);
+  low.applications = 0;
   const SolveReport report = make_gcr(parts, 16)->solve(x, b, stopping);
+  EXPECT_DOUBLE_EQ(report.flops, (a.applications + low.applications) * a.flops()) << "those of every incomplete solve";
   EXPECT_TRUE(alone.converged && report.converged) << alone.message << report.message;
   EXPECT_LE(report.iterations, 30) << "a factor of 10 each";
   EXPECT_LT(10 * report.iterations, alone.iterations);
