@@ -208,8 +208,8 @@ QUADRILLE_C_API quadrille_status quadrille_solver_destroy(quadrille_solver* solv
 QUADRILLE_C_API quadrille_status quadrille_solver_solve(quadrille_solver* solver, const char* words,
                                                         const void* const* b, void* const* x, size_t count,
                                                         quadrille_report* reports);
-/* Solves (N^+ N + shifts[k]) x[k] = b for k in [0, count) at once by multishift CG, N = A - H A^-1 H on the sites of one
- * parity. `words`: SPINORS with subset even or odd. The shifts ascend and are not negative; N is that of the
+/* Solves (N^+ N + shifts[k]) x[k] = b for k in [0, count) at once by multishift CG, N = A - H A^-1 H on the sites of
+ * one parity. `words`: SPINORS with subset even or odd. The shifts ascend and are not negative; N is that of the
  * `normalization`. The solver's words must have type: cg and scheme: reliable or uniform. x[k] is overwritten; every
  * |b - (N^+ N + shifts[k]) x[k]| is at most tolerance |b|. `reports`: null, or `count` of them; iterations are those in
  * which the shift took part; seconds and flops of the common iterations are in the first report, those of the others

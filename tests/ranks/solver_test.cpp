@@ -62,13 +62,13 @@ struct Problem {
   }
 };
 
-/// Histories are the same but for rounding, as long as it has not grown.
+/// Histories are the same but for rounding, in units of |b|. Products near zero make BiCGstab enlarge it a hundredfold.
 void expect_alike(const SolveReport& mine, const SolveReport& other, double rounding, const std::string& what) {
   ASSERT_TRUE(mine.converged && other.converged) << what << ": " << mine.message << other.message;
-  EXPECT_NEAR(mine.iterations, other.iterations, 2 + other.iterations / 10) << what;
+  EXPECT_NEAR(mine.iterations, other.iterations, 5 + other.iterations / 4) << what;
   ASSERT_GT(std::min(mine.history.size(), other.history.size()), 8u) << what;
   for (std::size_t n = 0; n < 8; ++n) {
-    EXPECT_NEAR(mine.history[n].iterated, other.history[n].iterated, rounding * other.history[n].iterated)
+    EXPECT_NEAR(mine.history[n].iterated, other.history[n].iterated, rounding * other.history[0].iterated)
         << what << ", entry " << n;
   }
 }
@@ -82,8 +82,8 @@ TEST_P(RankSolver, GoesAsOneProcess) {
   const SolveReport uniform = alone.solve(GetParam(), nullptr), mixed = alone.solve(GetParam(), &half);
   for (const Dims& grid : testing::some_grids(3)) {
     Problem mine(ranks().communicator(grid), seed);
-    expect_alike(mine.solve(GetParam(), nullptr), uniform, 1e-9, grid_text(grid));
-    expect_alike(mine.solve(GetParam(), &half), mixed, 0.2, grid_text(grid) + " in half");
+    expect_alike(mine.solve(GetParam(), nullptr), uniform, 1e-11, grid_text(grid));
+    expect_alike(mine.solve(GetParam(), &half), mixed, 0.05, grid_text(grid) + " in half");
   }
 }
 
