@@ -274,7 +274,7 @@ function(quadrille_add_folder name)
   if(of_QUICKLY)
     quadrille_add_objects(${name}_quickly ${of_QUICKLY})
     target_link_libraries(quadrille_${name}_quickly PUBLIC quadrille_${name})
-    target_compile_options(quadrille_${name}_quickly PRIVATE $<$<CONFIG:Release>:-O1>)
+    target_compile_options(quadrille_${name}_quickly PRIVATE $<$<CONFIG:Release>:-O1> $<$<CONFIG:Debug>:-O0>)
     quadrille_compile_together(quadrille_${name}_quickly)
     if(CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13)  # which wants headers that are precompiled by -O1, too
       set_target_properties(quadrille_${name}_quickly PROPERTIES DISABLE_PRECOMPILE_HEADERS ON)
