@@ -6,7 +6,6 @@
 
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 
 namespace quadrille {
@@ -18,12 +17,13 @@ constexpr bool is_built(std::string_view backend) {
 #undef X
 }
 
-/// call(), whose functions are there in builds with CUDA alone: elsewhere nothing of it is linked, and
-/// ErrorCode::unsupported says what is missing.
-template <class Call>
-std::invoke_result_t<Call> with_cuda(Call&& call) {
+/// call(0), whose functions are there in builds with CUDA alone: elsewhere ErrorCode::unsupported says what is missing.
+/// `call` is a generic lambda, `[&](auto) { .. }`, as its body is then not even instantiated and nothing of it is
+/// linked.
+template <class Result = void, class Call>
+Result with_cuda(Call&& call) {
   if constexpr (is_built("cuda")) {
-    return std::forward<Call>(call)();
+    return std::forward<Call>(call)(0);
   } else {
     throw Error(ErrorCode::unsupported, "this build has no CUDA kernels; configure it with -DQUADRILLE_CUDA=ON");
   }

@@ -214,7 +214,8 @@ std::vector<double> make_b(const System& system, const Options& options, Energy&
   const std::vector<double>& root = find_root(system, options, computed, report);
   report.step3 = {};
   Step3Errors ignored;
-  return on_device(options) ? with_cuda([&] { return make_b_on_device(system, options, root, report.step3); })
+  return on_device(options) ? with_cuda<std::vector<double>>(
+                                  [&](auto) { return make_b_on_device(system, options, root, report.step3); })
                             : make_b_here(system, options, root, report.step3, ignored);
 }
 
@@ -228,7 +229,7 @@ Energy correlation_energy(const System& system, const Options& options) {
   std::vector<double> computed;
   const std::vector<double>& root = find_root(system, options, computed, energy);
   if (on_device(options)) {
-    with_cuda([&] { sum_on_device(system, options, root, energy); });
+    with_cuda([&](auto) { sum_on_device(system, options, root, energy); });
   } else {
     sum_here(system, options, root, energy);
   }

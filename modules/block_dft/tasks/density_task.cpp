@@ -145,7 +145,7 @@ void run_density(const TaskContext& context) {
   check_dense_memory(context, sizes);
   const BlockMatrix<double> h = files.hamiltonian(), s = files.overlap();
   if (!on_gpu(context)) return run_with(context, h, s);
-  with_cuda([&] {
+  with_cuda([&](auto) {
     run_with(context, DeviceMatrix(h), DeviceMatrix(s));
     release_windows(sizes.grid());
   });

@@ -99,7 +99,7 @@ void check_dense_memory(const TaskContext& context, const BlockSizes& sizes) {
   if (context.text("method") != "dense" && !context.boolean("compare")) return;
   on_first_rank(context.ranks(), [&] {
     if (!on_gpu(context)) return require_dense_memory(sizes.total());
-    with_cuda([&] { require_dense_memory_on_device(sizes.total()); });
+    with_cuda([&](auto) { require_dense_memory_on_device(sizes.total()); });
   });
 }
 

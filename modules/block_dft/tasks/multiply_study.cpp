@@ -217,7 +217,7 @@ std::vector<StudyRow> measure_products(const StudyProblem& problem, const StudyO
                                        const std::function<void(int, int)>& progress) {
   if (options.on_gpu) {
     const Product<double> product(problem);
-    return with_cuda([&] {
+    return with_cuda<std::vector<StudyRow>>([&](auto) {
       return options.pinned ? measure_pinned(problem, options, product, progress)
                             : measure_on_gpu(problem, options, product, progress);
     });

@@ -127,7 +127,7 @@ constexpr quadrille_parameter driver = choice("driver", nullptr, nullptr, driver
 /// What a GPU's memories and its link to the host give, in bytes per second.
 Json memory_json(bool on_gpu, const std::optional<DeviceLinkRates>& link) {
   if (!on_gpu) return nullptr;
-  const DeviceMemoryRates rates = with_cuda([] { return device_memory_rates(); });
+  const DeviceMemoryRates rates = with_cuda<DeviceMemoryRates>([](auto) { return device_memory_rates(); });
   Json out = {{"device", rates.device}, {"cache", rates.cache}};
   if (link) out.update({{"up", link->up}, {"down", link->down}});
   return out;
@@ -251,7 +251,7 @@ void run_multiply(const TaskContext& context) {
   const std::shared_ptr<const MatrixGrid> grid = grid_of(context);
   const StudyOptions options = options_of(context, grid != nullptr);
   std::optional<DeviceLinkRates> link;
-  if (options.pinned) link = with_cuda([] { return device_link_rates(); });
+  if (options.pinned) link = with_cuda<DeviceLinkRates>([](auto) { return device_link_rates(); });
   const std::vector<double> occupations = context.reals("occupations");
   const std::string precision = context.text("precision");
   std::vector<bool> singles;
@@ -278,7 +278,7 @@ void run_multiply(const TaskContext& context) {
       ++problem_number;
     }
   }
-  if (options.on_gpu) with_cuda([&] { release_windows(grid); });
+  if (options.on_gpu) with_cuda([&](auto) { release_windows(grid); });
   report_study(context, "block_products",
                {{"memory", memory_json(options.on_gpu, link)},
                 {"backend", options.on_gpu ? "cuda" : "cpu"},

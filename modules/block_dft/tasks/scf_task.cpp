@@ -322,7 +322,7 @@ void run_scf(const TaskContext& context) {
   const Problem problem = problem_of(context);
   const SccModel<>& model = problem.model;
   if (!on_gpu(context)) return run_with(context, model, problem.electrons);
-  with_cuda([&] {
+  with_cuda([&](auto) {
     const SccModel<DeviceMatrix> there{DeviceMatrix(model.h0), DeviceMatrix(model.s), model.gamma, model.neutral};
     run_with(context, there, problem.electrons);
     release_windows(model.s.grid());

@@ -153,11 +153,12 @@ void solve_request(const TaskContext& context, const Request& request) {
   const bool checked = context.boolean("check") && request.fraction.kind() != Fraction::Kind::none;
   const bool generalized = request.b.has_value(), on_gpu = context.backend() == "cuda";
   const double bytes = bytes_of<T>(request, checked, on_gpu);
-  const double gpu_bytes = on_gpu ? with_cuda([&] { return device_bytes<T>(n, request.fraction, generalized); }) : 0;
+  const double gpu_bytes =
+      on_gpu ? with_cuda<double>([&](auto) { return device_bytes<T>(n, request.fraction, generalized); }) : 0;
   log().info("{}: {} rows, {}{}: up to {} of memory{}", context.task_name(), n, is_complex<T> ? "complex" : "real",
              generalized ? ", generalized" : "", bytes_text(bytes),
              on_gpu ? fmt::format(", {} of the GPU's", bytes_text(gpu_bytes)) : "");
-  if (on_gpu) with_cuda([&] { require_device<T>(n, request.fraction, generalized); });
+  if (on_gpu) with_cuda([&](auto) { require_device<T>(n, request.fraction, generalized); });
   require_memory(bytes, fmt::format("the {}eigenproblem of {} {} rows", generalized ? "generalized " : "", n,
                                     is_complex<T> ? "complex" : "real"));
   std::vector<T> a = blamed("a", [&] { return read_matrix<T>(request.a); }), a_kept, b, b_kept;
@@ -176,7 +177,7 @@ void solve_request(const TaskContext& context, const Request& request) {
   };
   if (request.b) show(phase::cholesky, 0);
   if (on_gpu) {
-    with_cuda([&] {
+    with_cuda([&](auto) {
       std::optional<DeviceFactor<T>> factor;
       if (request.b) blamed("b", [&] { factor.emplace(n, b.data(), n, Triangle::lower); });
       solve_with(factor,

@@ -139,7 +139,8 @@ Dynamics::Dynamics(const System& system, std::span<const double> velocities, con
   const Backend* const backend = options.lists.forces.backend;
   const bool host = backend == nullptr || backend->host_memory();
   engine_ = host ? make_host_dynamics(system, velocities, options)
-                 : with_cuda([&] { return make_cuda_dynamics(system, velocities, options); });
+                 : with_cuda<std::unique_ptr<DynamicsEngine>>(
+                       [&](auto) { return make_cuda_dynamics(system, velocities, options); });
   box_ = system.box;
   particles_ = system.size();
 }

@@ -24,7 +24,9 @@ struct ListForces::State {
   State(const System& given, const ListOptions& chosen)
       : system(system_of_lists(given, chosen)),
         options(chosen),
-        device(on_host(options) ? nullptr : with_cuda([&] { return make_cuda_list_engine(system, options); })),
+        device(on_host(options) ? nullptr : with_cuda<std::unique_ptr<DeviceListEngine>>([&](auto) {
+          return make_cuda_list_engine(system, options);
+        })),
         host(on_host(options) ? make_cpu_list_engine(system, options) : nullptr),
         engine(device ? *device : *host),
         passes(system, options, engine) {}

@@ -23,8 +23,9 @@ struct PairForces::State {
         pairs(list_pairs(system, order, afterwards())),
         sums(order.slots()) {
     const bool host = options.backend == nullptr || options.backend->host_memory();
-    engine = host ? make_cpu_engine(order, pairs, options.ranks)
-                  : with_cuda([&] { return make_cuda_engine(order, pairs, options.ranks); });
+    engine = host ? make_cpu_engine(order, pairs, options.ranks) : with_cuda<std::unique_ptr<PairEngine>>([&](auto) {
+      return make_cuda_engine(order, pairs, options.ranks);
+    });
   }
 
   PairOrder prepare() {

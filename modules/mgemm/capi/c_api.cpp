@@ -60,7 +60,8 @@ mg::MgemmReport multiply_with(const quadrille_mgemm_options& given, const mg::Ge
     refuse("on_device = 1 needs the backend cuda, not " + backend.name());
   }
   const quadrille::c_calls::Work work(backend);
-  const mg::MgemmReport report = quadrille::with_cuda([&] { return mg::mgemm_on_device(gemm, cutoff, options); });
+  const mg::MgemmReport report =
+      quadrille::with_cuda<mg::MgemmReport>([&](auto) { return mg::mgemm_on_device(gemm, cutoff, options); });
   backend.synchronize();
   return report;
 }

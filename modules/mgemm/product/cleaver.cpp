@@ -109,8 +109,9 @@ CleaverReport cleaver(const Gemm<T>& gemm, const CleaverOptions& options) {
   check_numbers(gemm);
   const bool on_device = options.backend != nullptr && !options.backend->host_memory();
   if (gemm.has_product()) {
-    return on_device ? with_cuda([&] { return multiply_panels_on_device(operands, options.memory_cap); })
-                     : multiply_panels(operands, options.memory_cap, options.pause);
+    return on_device
+               ? with_cuda<CleaverReport>([&](auto) { return multiply_panels_on_device(operands, options.memory_cap); })
+               : multiply_panels(operands, options.memory_cap, options.pause);
   }
   if (gemm.m > 0 && gemm.n > 0) scale(operands.c, operands.beta);
   return {};

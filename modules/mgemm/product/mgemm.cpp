@@ -98,7 +98,7 @@ MgemmReport mgemm(const Gemm<double>& gemm, const Cutoff& cutoff, const MgemmOpt
   check_choices(cutoff, options);
   if (options.backend != nullptr && !options.backend->host_memory()) {
     require_no_sample(cutoff);
-    return with_cuda([&] { return mgemm_through_device(gemm, cutoff, options); });
+    return with_cuda<MgemmReport>([&](auto) { return mgemm_through_device(gemm, cutoff, options); });
   }
   const LargestMagnitudes most = check_numbers(gemm);
   if (!gemm.has_product()) {

@@ -86,7 +86,7 @@ std::unique_ptr<ComparedProducts> make_products(const ProductCase& one, const Pr
   made.memory_cap = options.memory_cap;
   const bool here = options.backend == nullptr || options.backend->host_memory();
   if (here) return std::make_unique<HostProducts>(std::move(made));
-  return with_cuda([&] { return products_on_device(std::move(made)); });
+  return with_cuda<std::unique_ptr<ComparedProducts>>([&](auto) { return products_on_device(std::move(made)); });
 }
 
 }  // namespace
