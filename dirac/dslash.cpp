@@ -17,6 +17,12 @@ std::unique_ptr<HopKernel> make_kernel(const HopSetup& setup) {
 
 }  // namespace
 
+double hop_coefficient(const HopScalars& scalars, int d, Dagger dagger) {
+  if (d % 4 < 3) return scalars.spatial;
+  const bool up = (d < 4) == (dagger == Dagger::No);
+  return std::exp(up ? scalars.chemical_potential : -scalars.chemical_potential);
+}
+
 std::complex<double> boundary_factor(const HopScalars& scalars, int d) {
   const double phase = d < 4 ? scalars.boundary[std::size_t(d)] : -scalars.boundary[std::size_t(d - 4)];
   const double reduced = std::remainder(phase, 2);

@@ -115,7 +115,9 @@ dirac::DslashArgs CpuHop::arguments(const HopCall& call) const {
   args.sum_twist = call.on_sum.number_twist() / call.on_sum.number;
   args.a = call.on_z.number;
   args.z_twist = call.on_z.number_twist();
-  args.spatial = setup_.scalars.spatial;
+  args.spatial = hop_coefficient(setup_.scalars, 0, call.dagger);
+  args.forward = hop_coefficient(setup_.scalars, 3, call.dagger);
+  args.backward = hop_coefficient(setup_.scalars, 7, call.dagger);
   args.upper = call.dagger == Dagger::Yes ? site_formats::spinor.section : 0;
   args.lower = site_formats::spinor.section - args.upper;
   // A result that would not survive in the caches goes past them: its old content need not be fetched then.

@@ -13,13 +13,18 @@
 
 namespace quadrille {
 
-/// Boundary conditions and anisotropy: scalars that all reconstructions share.
+/// Boundary conditions and coefficients of the hops: scalars that all reconstructions share.
 struct HopScalars {
   /// theta/pi for x, y, z, t: exp(i theta) multiplies the forward link that leaves the last slice.
   std::array<double, 4> boundary{};
   /// Factor of the spatial hops: nu / xi0.
   double spatial = 1;
+  /// Hops in time have the factor exp(chemical_potential) from t+1 and its inverse from t-1.
+  double chemical_potential = 0;
 };
+
+/// The coefficient of the hop in direction d of the operator, or of its adjoint.
+double hop_coefficient(const HopScalars& scalars, int d, Dagger dagger);
 
 /// exp(i theta) of a hop in direction d (0..3 forward x..t, 4..7 backward) across the edge: exact for multiples of
 /// pi/2.

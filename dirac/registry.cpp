@@ -19,6 +19,7 @@ std::string clover_action(const std::string& before, const Parameters& job) {
 }  // namespace
 
 const std::vector<OperatorEntry>& operator_registry() {
+  static const std::pair<std::string, std::string> chemical_potential{"ChemicalPotential", "chemical_potential"};
   static const std::vector<OperatorEntry> entries = {
       {"wilson",
        "Wilson fermions, isotropic or anisotropic",
@@ -26,28 +27,32 @@ const std::vector<OperatorEntry>& operator_registry() {
        &make_wilson,
        &check_wilson,
        [](const Parameters&) { return std::string("WILSON"); },
-       {}},
+       {chemical_potential}},
       {"twisted_mass",
        "twisted mass fermions: Wilson fermions with i mu gamma_5",
        &WilsonOperator::twisted_mass_table,
        &make_wilson,
        &check_wilson,
        [](const Parameters&) { return std::string("TWISTED_MASS"); },
-       {{"TwistedM", "mu"}}},
+       {{"TwistedM", "mu"}, chemical_potential}},
       {"clover",
        "Wilson fermions with the clover term",
        &WilsonOperator::clover_table,
        &make_wilson,
        &check_wilson,
        [](const Parameters& job) { return clover_action("", job); },
-       {{"clovCoeff", "csw"}, {"clovCoeffR", "csw_r"}, {"clovCoeffT", "csw_t"}}},
+       {{"clovCoeff", "csw"}, {"clovCoeffR", "csw_r"}, {"clovCoeffT", "csw_t"}, chemical_potential}},
       {"twisted_clover",
        "twisted mass fermions with the clover term",
        &WilsonOperator::twisted_clover_table,
        &make_wilson,
        &check_wilson,
        [](const Parameters& job) { return clover_action("TWISTED_", job); },
-       {{"TwistedM", "mu"}, {"clovCoeff", "csw"}, {"clovCoeffR", "csw_r"}, {"clovCoeffT", "csw_t"}}},
+       {{"TwistedM", "mu"},
+        {"clovCoeff", "csw"},
+        {"clovCoeffR", "csw_r"},
+        {"clovCoeffT", "csw_t"},
+        chemical_potential}},
   };
   return entries;
 }

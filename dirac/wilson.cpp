@@ -40,7 +40,8 @@ WilsonOperator::WilsonOperator(std::shared_ptr<const GaugeStore> gauge, const Wi
 WilsonOperator::WilsonOperator(std::shared_ptr<const GaugeStore> gauge, const WilsonParameters& parameters,
                                const OperatorForm& form, std::shared_ptr<CloverBlocks> clover)
     : parameters_(parameters),
-      dslash_("wilson", std::move(gauge), {parameters.boundary, parameters.nu / parameters.xi0}, form),
+      dslash_("wilson", std::move(gauge),
+              {parameters.boundary, parameters.nu / parameters.xi0, parameters.chemical_potential}, form),
       full_(dslash_.field_desc()),
       clover_(std::move(clover)) {
   full_.subset = Subset::Full;
@@ -128,9 +129,9 @@ void WilsonOperator::leave(Field& original, const Field& mine) const {
 namespace {
 
 const char* const hops_help =
-    " with D psi(x) = sum_mu c_mu [(1 - gamma_mu) U_mu(x) psi(x+mu) + (1 + gamma_mu) U_mu(x-mu)^+ psi(x-mu)], c = "
-    "nu/xi0 in "
-    "space, 1 in time; DeGrand-Rossi gamma matrices: gamma_k = [[0, i s_k], [-i s_k, 0]], s = (sigma_1, -sigma_2, "
+    " with D psi(x) = sum_mu [c_mu (1 - gamma_mu) U_mu(x) psi(x+mu) + c_-mu (1 + gamma_mu) U_mu(x-mu)^+ psi(x-mu)], "
+    "c = nu/xi0 in space, 1 in time, or exp(+-chemical_potential) from t+-1; DeGrand-Rossi gamma matrices: gamma_k = "
+    "[[0, i s_k], [-i s_k, 0]], s = (sigma_1, -sigma_2, "
     "sigma_3), gamma_t = [[0, 1], [1, 0]]";
 
 /// What all operators with these hops have, `more` after the mass; `help` before and `terms` after the words on the
@@ -166,12 +167,20 @@ ParameterTable table_with(const std::string& name, const std::string& help, cons
                                "fermion boundary conditions in x, y, z, t; {phase: theta/pi} multiplies the forward "
                                "link out of the last slice by exp(i theta)",
                            .required = true};
+  const Parameter chemical_potential{
+      .name = "chemical_potential",
+      .type = ParameterType::real,
+      .help =
+          "quark chemical potential: hops from t+1 have the factor exp(chemical_potential), those from t-1 its inverse",
+      .unit = "1/a",
+      .minimum = -20,
+      .maximum = 20};
   ParameterTable table{.name = "operator " + name,
                        .help = help + hops_help + terms,
                        .parameters = {mass, kappa},
                        .exactly_one_of = {{"mass", "kappa"}}};
   table.parameters.insert(table.parameters.end(), more.begin(), more.end());
-  table.parameters.insert(table.parameters.end(), {anisotropy, boundary});
+  table.parameters.insert(table.parameters.end(), {anisotropy, boundary, chemical_potential});
   return table;
 }
 
@@ -245,6 +254,7 @@ WilsonParameters WilsonOperator::from(const Parameters& job) {
   parameters.xi0 = job.group("anisotropy").real("xi0");
   parameters.nu = job.group("anisotropy").real("nu");
   parameters.boundary = job.boundary("boundary");
+  if (job.has("chemical_potential")) parameters.chemical_potential = job.real("chemical_potential");
   if (!std::isfinite(parameters.mass)) {
     throw Error(ErrorCode::invalid_input, "kappa is too small: the mass 1/(2 kappa) - 4 overflows in double precision",
                 job.where("kappa"));

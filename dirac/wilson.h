@@ -10,10 +10,10 @@
 
 namespace quadrille {
 
-/// M = A - D/2 with D the hopping term of codegen/operators/wilson.py (spatial terms times nu/xi0) and A = (m + 1 + 3
-/// nu/xi0) + i mu gamma_5: K. G. Wilson, Phys. Rev. D 10 (1974) 2445, in mass normalization; for xi0 = nu = 1 the
-/// diagonal is m + 4. With mu != 0 a flavour of twisted mass QCD: R. Frezzotti et al., JHEP 0108 (2001) 058; the other
-/// one has -mu, and M^+ is gamma_5 M(-mu) gamma_5.
+/// M = A - D/2 with D the hopping term of codegen/operators/wilson.py (spatial terms times nu/xi0, those in time times
+/// exp(+-chemical_potential)) and A = (m + 1 + 3 nu/xi0) + i mu gamma_5: K. G. Wilson, Phys. Rev. D 10 (1974) 2445, in
+/// mass normalization; for xi0 = nu = 1 the diagonal is m + 4. With mu != 0 a flavour of twisted mass QCD: R. Frezzotti
+/// et al., JHEP 0108 (2001) 058; the other one has -mu, and M^+ is gamma_5 M(-mu, -chemical_potential) gamma_5.
 struct WilsonParameters {
   double mass = 0;
   double mu = 0;                     ///< twisted mass
@@ -21,6 +21,7 @@ struct WilsonParameters {
   bool exponential = false;          ///< A is an exponential of the clover term (CloverTerm)
   double xi0 = 1, nu = 1;            ///< bare anisotropy and its fermion renormalization
   std::array<double, 4> boundary{};  ///< theta/pi for x, y, z, t
+  double chemical_potential = 0;     ///< real, of quarks
 
   double diagonal() const { return mass + 1 + 3 * nu / xi0; }
   bool has_clover() const { return csw_r != 0 || csw_t != 0; }

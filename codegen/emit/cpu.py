@@ -152,7 +152,7 @@ def link_needed(hop, wraps):
 def scales(kernel, hop, source):
     if kernel["precision"] == "half":
         return unit_scales(kernel, hop, source)
-    return [f"T({hop.projector.scale}) * " if hop.projector.scale != 1 else ""] * 3
+    return [f"{hop.coefficient} * " if hop.mu == 3 else ""] * 3
 
 
 def hop_with_link(kernel, hop, started):
@@ -185,9 +185,8 @@ def hop_lines(kernel, hop, started):
     body += [f"const Number* {side} = in_{side} + there * 24 * V;" for side in spinor_pointers(hop)]
     body.append(f"const Number* ghost = edges ? static_cast<const Number*>(args.ghosts[{hop.direction}]) + there * 12 * V : nullptr;")
     if kernel["precision"] == "half":
-        factor = f"T({hop.projector.scale})" if hop.mu == 3 else "T(args.spatial)"
         body.append(f"const float* norms = {outside(hop)} ? args.ghost_norms[{hop.direction}] : args.in_norms;")
-        body.append(f"Real unit = load<SingleStorage, V>(norms + there * V) * (quantum * {factor});")
+        body.append(f"Real unit = load<SingleStorage, V>(norms + there * V) * (quantum * {hop.coefficient});")
     with_link = hop_with_link(kernel, hop, started)
     if hop.mu == 3:
         body.append(f"if ({link_needed(hop, 'wraps')}) {{")
@@ -281,6 +280,13 @@ def types(kernel):
   using Real [[maybe_unused]] = Vec<T, V>;{quantum}"""
 
 
+def coefficients(operator):
+    """Declares what hops are multiplied by: each coefficient, with what the projector has taken out."""
+    scales = {hop.coefficient: hop.projector.scale for hop in operator.SPATIAL_HOPS + operator.TIME_HOPS}
+    terms = [f"{of} = T({scale} * args.{of})" if scale != 1 else f"{of} = T(args.{of})" for of, scale in scales.items()]
+    return f"const T {', '.join(terms)};"
+
+
 def kernel_source(operator, kernel):
     half = kernel["precision"] == "half"
     started = set()
@@ -298,8 +304,7 @@ def kernel_source(operator, kernel):
     for hop in operator.SPATIAL_HOPS:
         body += hop_lines(kernel, hop, started)
     if not half:
-        body.append("// spatial hops carry nu / xi0")
-        body += [f"{x} *= T(args.spatial);" for x, _, _ in components()]
+        body += [f"{x} *= spatial;" for x, _, _ in components()]
     for hop in operator.TIME_HOPS:
         body += hop_lines(kernel, hop, started)
     body += result_lines(operator, kernel)
@@ -324,6 +329,7 @@ void run(const DslashArgs& args, std::int64_t begin, std::int64_t end) {{
   const Number* const spatial_links = static_cast<const Number*>(args.spatial_links);
   const Number* const time_links = static_cast<const Number*>(args.time_links);
   const bool listed = args.blocks != nullptr;
+  {coefficients(operator)}
   for (std::int64_t at = begin; at < end; ++at) {{
 {code}
   }}

@@ -5,7 +5,7 @@ links. Numbers lie in groups (core/layout/grouped_layout.h), so that consecutive
 distances from the first of their site. The links of all hops lie with the site that they lead to: only spinors are read
 from neighbours. In temporal gauge the time links of inner sites are not loaded; that doubles each kernel, and so do site-local
 terms other than numbers, which take registers. Sites at special edges (dirac/cuda/hop_args.h) have a body of their own. `factor` is all that a
-hop is multiplied by: nu / xi0, b, the projector's 2 and a real boundary factor.
+hop is multiplied by: its coefficient, b, the projector's 2 and a real boundary factor.
 In half precision the sum of quanta that a projection makes is formed in integer arithmetic on the bits of a float whose
 mantissa then holds it (core/numbers/half_words.h): the first number is put there by a byte permutation, the second added by a dot
 product of 16-bit numbers. They go through different pipes of the device; dot products alone fill theirs. Quanta stay whole

@@ -15,12 +15,12 @@ std::complex<double> edge_factor(const HopSetup& setup, int d) {
   return setup.spinor.lattice->communicator().at_edge(d) ? boundary_factor(setup.scalars, d) : 1;
 }
 
-/// The scalars for b = 1.
+/// The scalars for b = 1 and hops' coefficients of 1.
 template <class T>
 void fill(CudaHopScalars<T>& scalars, const HopSetup& setup) {
   for (int d = 0; d < 8; ++d) {
     const std::complex<double> boundary = edge_factor(setup, d);
-    const double inside = projector_scale(d % 4) * (d % 4 < 3 ? setup.scalars.spatial : 1);
+    const double inside = projector_scale(d % 4);
     scalars.factors[d][0] = T(inside);
     scalars.factors[d][1] = T(is_real(boundary) ? inside * boundary.real() : inside);
     scalars.phases[d][0] = T(boundary.real());
@@ -29,9 +29,10 @@ void fill(CudaHopScalars<T>& scalars, const HopSetup& setup) {
 }
 
 template <class T>
-void set_terms(CudaHopScalars<T>& scalars, const HopCall& call) {
-  for (auto& factors : scalars.factors) {
-    for (T& factor : factors) factor = T(call.on_sum.number * factor);
+void set_terms(CudaHopScalars<T>& scalars, const HopSetup& setup, const HopCall& call) {
+  for (int d = 0; d < 8; ++d) {
+    const double coefficient = call.on_sum.number * hop_coefficient(setup.scalars, d, call.dagger);
+    for (T& factor : scalars.factors[d]) factor = T(coefficient * factor);
   }
   scalars.a = T(call.on_z.number);
 }
@@ -103,8 +104,8 @@ CudaHopArgs bound(CudaHopArgs args, const HopSetup& setup, const HopCall& call) 
   }
   args.terms.sum_twist = call.on_sum.number_twist() / call.on_sum.number;
   args.terms.z_twist = call.on_z.number_twist();
-  set_terms(args.in_double, call);
-  set_terms(args.in_float, call);
+  set_terms(args.in_double, setup, call);
+  set_terms(args.in_float, setup, call);
   return args;
 }
 

@@ -18,7 +18,7 @@ namespace quadrille::dirac {
 template <class T>
 struct CudaHopScalars {
   T a;
-  /// All that the hop in a direction is multiplied by, inside the lattice and across its edge: b, nu / xi0 in space,
+  /// All that the hop in a direction is multiplied by, inside the lattice and across its edge: b, its coefficient,
   /// the projector's 2 in time, and a boundary factor that is real.
   T factors[8][2];
   T phases[8][2];  ///< real and imaginary part of a boundary factor that is not

@@ -23,7 +23,7 @@ void run_mesons(JobRun& job, const TaskSpec& task) {
   }
   // pion[t], for absolute t, is the sum over space, spins and colors of |S|^2: gamma5-hermiticity makes it the
   // correlator of the pseudoscalar density; with a twisted mass that of the charged pion, as gamma5 S^+ gamma5 is the
-  // other flavour's.
+  // other flavour's; with a chemical potential the two flavours have opposite ones.
   const std::vector<double> correlator = slice_norms(propagator.field);
   out = {{"pion", correlator},
          {"source_time", propagator.source_time},
@@ -36,7 +36,9 @@ TaskEntry mesons_task() {
   TaskEntry entry;
   entry.name = "mesons";
   entry.table.name = "task mesons";
-  entry.table.help = "meson correlators of a propagator: the pion (with a twisted mass the charged one)";
+  entry.table.help =
+      "meson correlators of a propagator: the pion (with a twisted mass the charged one, with a chemical "
+      "potential that of quarks of opposite ones)";
   entry.table.parameters = {{.name = "from", .help = "name of an earlier propagator task", .required = true}};
   entry.references = {{"from", "propagator"}};
   entry.run = run_mesons;

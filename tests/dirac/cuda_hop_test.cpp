@@ -234,7 +234,7 @@ void every_body_agrees(const Scene& scene, unsigned divided, Terms terms) {
       term.blocks = &of_b;
       term.twist_blocks = terms.twist_blocks ? &of_c : nullptr;
     }
-    const HopSetup setup{"wilson", form, {w.boundary, w.nu / w.xi0}, full, &spatial, &time};
+    const HopSetup setup{"wilson", form, {w.boundary, w.nu / w.xi0, w.chemical_potential}, full, &spatial, &time};
     for (const Dagger dagger : {Dagger::No, Dagger::Yes}) {
       Field x(full), y(full);
       import_spinor(x, psi);
@@ -271,6 +271,12 @@ TEST_P(CudaHop, EveryBodyAgreesWithTheReferenceOnItsOwnLinks) {
   every_body_agrees(scene, 0, m);
   scene.parameters.boundary = {0, 1, 0, 1};
   every_body_agrees(scene, 0, m);
+}
+
+TEST_P(CudaHop, EveryBodyAgreesWithTheReferenceAtAChemicalPotential) {
+  Scene scene = Scene::hot(GetParam());
+  scene.parameters.chemical_potential = -0.41;
+  every_body_agrees(scene, 8, {{-0.5}, {4.1}});
 }
 
 TEST_P(CudaHop, EveryBodyAgreesWithTheReferenceOnGhosts) {

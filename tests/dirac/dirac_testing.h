@@ -96,8 +96,9 @@ struct Scene {
   Scene(const Scene&) = delete;
 
   reference::WilsonSetup setup() const {
-    return {parameters.mass,     parameters.mu,    parameters.xi0,   parameters.nu,
-            parameters.boundary, parameters.csw_r, parameters.csw_t, parameters.exponential};
+    return {parameters.mass,  parameters.mu,          parameters.xi0,
+            parameters.nu,    parameters.boundary,    parameters.csw_r,
+            parameters.csw_t, parameters.exponential, parameters.chemical_potential};
   }
   WilsonOperator wilson(const OperatorForm& form = {}) const { return WilsonOperator(gauge, parameters, form); }
   std::shared_ptr<const WilsonOperator> shared_wilson(const OperatorForm& form = {}) const {

@@ -91,6 +91,22 @@ TEST_P(Wilson, ATwistedMassAgreesWithTheReference) {
   every_kernel_agrees(scene);
 }
 
+TEST_P(Wilson, AChemicalPotentialAgreesWithTheReference) {
+  Scene scene = Scene::hot(GetParam());
+  scene.parameters.chemical_potential = 0.37;
+  every_kernel_agrees(scene);
+}
+
+TEST_P(Wilson, AChemicalPotentialIsTheOppositeBehindGamma5) {
+  Scene scene = Scene::hot(GetParam());
+  scene.parameters.chemical_potential = 0.29;
+  const HostSpinor x = random_spinor(GetParam());
+  const HostSpinor adjoint = apply(scene.wilson(), x, Dagger::Yes);
+  EXPECT_GT(relative_distance(reference::gamma5(apply(scene.wilson(), reference::gamma5(x))), adjoint), 0.01);
+  scene.parameters.chemical_potential = -0.29;
+  EXPECT_LT(relative_distance(reference::gamma5(apply(scene.wilson(), reference::gamma5(x))), adjoint), 1e-14);
+}
+
 TEST_P(Wilson, ATwistedMassIsOfTheOtherFlavourBehindGamma5) {
   Scene scene = Scene::hot(GetParam());
   scene.parameters.mu = 0.31;

@@ -343,6 +343,27 @@ class TwistedMass(EveryMethod):
             self.refuse(change, words)
 
 
+class ChemicalPotential(EveryMethod):
+    PARAMS = {**Independent.PARAMS, "chemical_potential": 0.24}
+
+    def test_every_method(self):
+        self.agree_with_reference()
+
+    def test_with_every_term(self):
+        self.PARAMS = {**self.PARAMS, "mu": 0.17, "csw_r": 0.91, "csw_t": 1.07}
+        self.even_odd_forms_agree_with_reference()
+
+    def test_zero_is_none(self):
+        job = job_for(self.file, {**self.PARAMS, "chemical_potential": 0}, (3, 1, 2, 5), uniform())
+        zero = self.run_job(job, out="zero")["correlators"]["mesons"]["pion"]
+        del job["operator"]["chemical_potential"]
+        self.assertEqual(self.run_job(job, out="without")["correlators"]["mesons"]["pion"], zero)
+
+    def test_bad_jobs(self):
+        for change, words in (({"chemical_potential": "i"}, "chemical_potential"), ({"chemical_potential": 800}, "chemical_potential")):
+            self.refuse(change, words)
+
+
 class Clover(EveryMethod):
     PARAMS = {**Independent.PARAMS, "csw_r": 0.91, "csw_t": 1.07}
 

@@ -118,11 +118,13 @@ class ProgramTest(unittest.TestCase):
 
 
 def job_for(file, params, site, solver, precision="double"):
-    """The job that solves one point propagator and its pion. `params` has mass, phase (theta/pi), perhaps xi0 and nu, mu, csw_r and csw_t, exponential."""
+    """The job that solves one point propagator and its pion. `params` has mass, phase (theta/pi), perhaps xi0 and nu, mu, csw_r and csw_t, exponential,
+    chemical_potential."""
     operator = {"type": "wilson", "mass": params["mass"]}
     terms = {name: params[name] for name in ("mu", "csw_r", "csw_t", "exponential") if name in params}
     operator.update({"type": ("twisted_clover" if "mu" in terms else "clover") if "csw_r" in terms else
                      "twisted_mass" if "mu" in terms else "wilson", **terms})
+    operator.update({name: params[name] for name in ("chemical_potential",) if name in params})
     operator["boundary"] = [
         "periodic" if phase == 0 else "antiperiodic" if phase == 1 else {"phase": phase} for phase in params["phase"]
     ]

@@ -7,11 +7,11 @@ columns at once, iterative refinement), so that agreement between the two proves
     independent.py write FILE --dims 4 2 6 8 --seed 1 --epsilon 0.4 [--precision 32] [--order tmlqcd]
     independent.py check FILE                     checksums, plaquettes, link trace as JSON
     independent.py propagator FILE --mass 0.1 --site 1 0 3 2 --boundary 0.3 0.5 0 1 [--xi0 2.464 --nu 0.95] [--mu 0.2]
-                                                  [--csw-r 0.91 --csw-t 1.07 [--exponential]]
+                                                  [--csw-r 0.91 --csw-t 1.07 [--exponential]] [--chemical-potential 0.3]
     independent.py expected FOLDER                compares itself with FOLDER/expected.json
 
 Conventions: M = (m + 1 + 3 nu/xi0) + i mu g_5 + C - 1/2 sum_mu c_mu [(1 - g_mu) U_mu(x) psi(x+mu) + (1 + g_mu) U_mu(x-mu)^+ psi(x-mu)],
-c = nu/xi0 in space and 1 in time; the clover term C = (i/2) sum_{mu<nu} c_mu nu sigma_mu nu F_mu nu with sigma = (i/2) [g_mu,
+c = nu/xi0 in space, exp(+-chemical_potential) from t+-1; the clover term C = (i/2) sum_{mu<nu} c_mu nu sigma_mu nu F_mu nu with sigma = (i/2) [g_mu,
 g_nu], F = (Q - Q^+) / 8, Q the four plaquettes around a site, c = csw_r / xi0 in space and csw_t with t (or, exponentiated, d exp(C / d) with d = m + 1 + 3 nu/xi0 in place of d + C); the factor exp(i pi phase_mu) multiplies the forward link that leaves the last slice;
 gammas in the DeGrand-Rossi basis; every 4-vector is x, y, z, t.
 """
@@ -92,9 +92,11 @@ def field_strength(links, mu, nu):
 
 class Wilson:
     """The full Wilson matrix on fields [t, z, y, x, color, spin, column]. `phase` is theta/pi for x, y, z, t; `mu` the twisted
-    mass, csw_r and csw_t the clover coefficients; `exponential`: d exp(C / d) in place of d + C, d the diagonal."""
+    mass, csw_r and csw_t the clover coefficients; `exponential`: d exp(C / d) in place of d + C, d the diagonal; hops from t+-1
+    have the factor exp(+-chemical_potential)."""
 
-    def __init__(self, links, mass, phase, xi0=1.0, nu=1.0, mu=0.0, csw_r=0.0, csw_t=0.0, exponential=False):
+    def __init__(self, links, mass, phase, xi0=1.0, nu=1.0, mu=0.0, csw_r=0.0, csw_t=0.0, exponential=False,
+                 chemical_potential=0.0):
         self.twist = 1j * mu * GAMMA5
         space = nu / xi0
         diagonal = mass + 1 + 3 * space
@@ -119,6 +121,7 @@ class Wilson:
             link[tuple(last)] *= np.exp(1j * np.pi * phase[mu])
             self.forward.append(link * (space if mu < 3 else 1.0))
         self.backward = [behind(adjoint(link), mu) for mu, link in enumerate(self.forward)]
+        self.ahead_in_time = np.exp(chemical_potential)
 
     def inverse_site(self, psi, sign=1):
         """A^-1 psi, A what of M is local to a site; with sign -1 of the adjoint."""
@@ -127,7 +130,8 @@ class Wilson:
         return np.linalg.solve(local, psi.reshape(columns)).reshape(psi.shape)
 
     def __call__(self, psi, sign=1):
-        """M psi; with sign -1 the adjoint of M (the projectors exchanged, mu -> -mu)."""
+        """M psi; with sign -1 the adjoint of M (the projectors exchanged, the twisted mass and the chemical potential of the
+        other sign)."""
         columns = psi.shape[:4] + (12, -1)
         result = (self.site @ psi.reshape(columns)).reshape(psi.shape) + sign * (self.twist @ psi)
         merged = psi.shape[:5] + (-1,)
@@ -137,6 +141,8 @@ class Wilson:
                 (self.backward[mu], behind(psi, mu), sign),
             ):
                 moved = (link @ hopped.reshape(merged)).reshape(psi.shape)
+                if mu == 3:
+                    moved *= self.ahead_in_time ** -side
                 result -= (0.5 * (np.eye(4) + side * GAMMA[mu])) @ moved
         return result
 
@@ -291,6 +297,7 @@ def main():
     point.add_argument("--csw-r", type=float, default=0.0)
     point.add_argument("--csw-t", type=float, default=0.0)
     point.add_argument("--exponential", action="store_true")
+    point.add_argument("--chemical-potential", type=float, default=0.0)
     commands.add_parser("expected").add_argument("folder")
     args = parser.parse_args()
 
@@ -306,7 +313,8 @@ def main():
         print(json.dumps({**facts, **observables(links)}, indent=1))
         return 0
     propagator, residual = point_propagator(links, args.mass, args.boundary, args.site,
-                                            **{name: getattr(args, name) for name in ("xi0", "nu", "mu", "csw_r", "csw_t", "exponential")})
+                                            **{name: getattr(args, name) for name in ("xi0", "nu", "mu", "csw_r", "csw_t", "exponential",
+                                                                                      "chemical_potential")})
     print(json.dumps({"residual": residual, "pion": list(pion(propagator))}, indent=1))
     return 0
 

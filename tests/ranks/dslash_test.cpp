@@ -15,7 +15,7 @@ namespace {
 using testing::divided_dims;
 using testing::ranks;
 
-constexpr HopScalars scalars{.boundary = {0.3, 1, -0.55, 0.125}, .spatial = 0.4};
+constexpr HopScalars scalars{.boundary = {0.3, 1, -0.55, 0.125}, .spatial = 0.4, .chemical_potential = 0.3};
 
 /// One parity of a spinor field in a form, and the result that is to come.
 struct Fields {

@@ -1,5 +1,6 @@
 #include "tests/reference/wilson.h"
 
+#include <cmath>
 #include <numbers>
 
 namespace quadrille::reference {
@@ -51,10 +52,11 @@ HostSpinor wilson(const HostLinks& links, const WilsonSetup& setup, const HostSp
       result[k] = (diagonal + twist) * psi.data[site * 12 + k];
     }
     for (int mu = 0; mu < 4; ++mu) {
-      const double weight = mu < 3 ? setup.nu / setup.xi0 : 1.0;
       const Complex phase = std::polar(1.0, std::numbers::pi * setup.boundary[mu]);
       const SpinMatrix g = gamma(mu);
       for (int step : {1, -1}) {
+        const double up = (step > 0) == !dagger ? 1 : -1;
+        const double weight = mu < 3 ? setup.nu / setup.xi0 : std::exp(up * setup.chemical_potential);
         Dims y = x;
         y[mu] = (x[mu] + step + dims[mu]) % dims[mu];
         const std::int64_t there = site_index(dims, y);

@@ -13,12 +13,14 @@ struct WilsonSetup {
   std::array<double, 4> boundary{};  ///< theta/pi
   double csw_r = 0, csw_t = 0;       ///< clover coefficients in space, divided by xi0, and with t
   bool exponential = false;          ///< A = d exp(C / d) with C the clover term
+  double chemical_potential = 0;
 };
 
 /// The DeGrand-Rossi gamma matrices, 0..3 = x, y, z, t, and 4 = gamma_5 = their product.
 std::array<std::array<Complex, 4>, 4> gamma(int mu);
 
-/// M psi, or M^dagger psi with M = A - D/2 and A = m + 1 + 3 nu/xi0 + i mu gamma_5, from the definition; spins in the
+/// M psi, or M^dagger psi with M = A - D/2 and A = m + 1 + 3 nu/xi0 + i mu gamma_5, from the definition; hops
+/// from t+1 times exp(chemical_potential), from t-1 times its inverse; spins in the
 /// DeGrand-Rossi basis.
 HostSpinor wilson(const HostLinks& links, const WilsonSetup& setup, const HostSpinor& psi, bool dagger);
 

@@ -937,6 +937,7 @@ void run(const DslashArgs& args, std::int64_t begin, std::int64_t end) {
   const Number* const spatial_links = static_cast<const Number*>(args.spatial_links);
   const Number* const time_links = static_cast<const Number*>(args.time_links);
   const bool listed = args.blocks != nullptr;
+  const T spatial = T(args.spatial), forward = T(2 * args.forward), backward = T(2 * args.backward);
   for (std::int64_t at = begin; at < end; ++at) {
     const std::int64_t block = listed ? args.blocks[at] : at;
     const std::int32_t* neighbours = args.neighbours + block * 8;
@@ -1775,31 +1776,30 @@ void run(const DslashArgs& args, std::int64_t begin, std::int64_t end) {
         a32i += v12r;
       }
     }
-    // spatial hops carry nu / xi0
-    a00r *= T(args.spatial);
-    a00i *= T(args.spatial);
-    a01r *= T(args.spatial);
-    a01i *= T(args.spatial);
-    a02r *= T(args.spatial);
-    a02i *= T(args.spatial);
-    a10r *= T(args.spatial);
-    a10i *= T(args.spatial);
-    a11r *= T(args.spatial);
-    a11i *= T(args.spatial);
-    a12r *= T(args.spatial);
-    a12i *= T(args.spatial);
-    a20r *= T(args.spatial);
-    a20i *= T(args.spatial);
-    a21r *= T(args.spatial);
-    a21i *= T(args.spatial);
-    a22r *= T(args.spatial);
-    a22i *= T(args.spatial);
-    a30r *= T(args.spatial);
-    a30i *= T(args.spatial);
-    a31r *= T(args.spatial);
-    a31i *= T(args.spatial);
-    a32r *= T(args.spatial);
-    a32i *= T(args.spatial);
+    a00r *= spatial;
+    a00i *= spatial;
+    a01r *= spatial;
+    a01i *= spatial;
+    a02r *= spatial;
+    a02i *= spatial;
+    a10r *= spatial;
+    a10i *= spatial;
+    a11r *= spatial;
+    a11i *= spatial;
+    a12r *= spatial;
+    a12i *= spatial;
+    a20r *= spatial;
+    a20i *= spatial;
+    a21r *= spatial;
+    a21i *= spatial;
+    a22r *= spatial;
+    a22i *= spatial;
+    a30r *= spatial;
+    a30i *= spatial;
+    a31r *= spatial;
+    a31i *= spatial;
+    a32r *= spatial;
+    a32i *= spatial;
     {  // (1 - g_t) U_t(x) psi(x+t)
       {  // the next block's
         const std::int64_t there = next_neighbours[3];
@@ -1870,12 +1870,12 @@ void run(const DslashArgs& args, std::int64_t begin, std::int64_t end) {
           v01i = u10r * h00i + u10i * h00r + u11r * h01i + u11i * h01r + u12r * h02i + u12i * h02r;
           v02r = u20r * h00r - u20i * h00i + u21r * h01r - u21i * h01i + u22r * h02r - u22i * h02i;
           v02i = u20r * h00i + u20i * h00r + u21r * h01i + u21i * h01r + u22r * h02i + u22i * h02r;
-          a20r += T(2) * v00r;
-          a20i += T(2) * v00i;
-          a21r += T(2) * v01r;
-          a21i += T(2) * v01i;
-          a22r += T(2) * v02r;
-          a22i += T(2) * v02i;
+          a20r += forward * v00r;
+          a20i += forward * v00i;
+          a21r += forward * v01r;
+          a21i += forward * v01i;
+          a22r += forward * v02r;
+          a22i += forward * v02i;
         }
         {
           Real h10r, h10i, h11r, h11i, h12r, h12i;
@@ -1917,12 +1917,12 @@ void run(const DslashArgs& args, std::int64_t begin, std::int64_t end) {
           v11i = u10r * h10i + u10i * h10r + u11r * h11i + u11i * h11r + u12r * h12i + u12i * h12r;
           v12r = u20r * h10r - u20i * h10i + u21r * h11r - u21i * h11i + u22r * h12r - u22i * h12i;
           v12i = u20r * h10i + u20i * h10r + u21r * h11i + u21i * h11r + u22r * h12i + u22i * h12r;
-          a30r += T(2) * v10r;
-          a30i += T(2) * v10i;
-          a31r += T(2) * v11r;
-          a31i += T(2) * v11i;
-          a32r += T(2) * v12r;
-          a32i += T(2) * v12i;
+          a30r += forward * v10r;
+          a30i += forward * v10i;
+          a31r += forward * v11r;
+          a31i += forward * v11i;
+          a32r += forward * v12r;
+          a32i += forward * v12i;
         }
       } else {
         Real h00r, h00i, h01r, h01i, h02r, h02i;
@@ -1941,12 +1941,12 @@ void run(const DslashArgs& args, std::int64_t begin, std::int64_t end) {
           h02r = load<S, V>(lower + 4 * V);
           h02i = load<S, V>(lower + 5 * V);
         }
-        a20r += T(2) * h00r;
-        a20i += T(2) * h00i;
-        a21r += T(2) * h01r;
-        a21i += T(2) * h01i;
-        a22r += T(2) * h02r;
-        a22i += T(2) * h02i;
+        a20r += forward * h00r;
+        a20i += forward * h00i;
+        a21r += forward * h01r;
+        a21i += forward * h01i;
+        a22r += forward * h02r;
+        a22i += forward * h02i;
         Real h10r, h10i, h11r, h11i, h12r, h12i;
         if (edges && (outside & 8u)) {
           h10r = load<S, V>(ghost + 6 * V);
@@ -1963,12 +1963,12 @@ void run(const DslashArgs& args, std::int64_t begin, std::int64_t end) {
           h12r = load<S, V>(lower + 10 * V);
           h12i = load<S, V>(lower + 11 * V);
         }
-        a30r += T(2) * h10r;
-        a30i += T(2) * h10i;
-        a31r += T(2) * h11r;
-        a31i += T(2) * h11i;
-        a32r += T(2) * h12r;
-        a32i += T(2) * h12i;
+        a30r += forward * h10r;
+        a30i += forward * h10i;
+        a31r += forward * h11r;
+        a31i += forward * h11i;
+        a32r += forward * h12r;
+        a32i += forward * h12i;
       }
     }
     {  // (1 + g_t) U_t(x-t)^+ psi(x-t)
@@ -2041,12 +2041,12 @@ void run(const DslashArgs& args, std::int64_t begin, std::int64_t end) {
           v01i = u01r * h00i - u01i * h00r + u11r * h01i - u11i * h01r + u21r * h02i - u21i * h02r;
           v02r = u02r * h00r + u02i * h00i + u12r * h01r + u12i * h01i + u22r * h02r + u22i * h02i;
           v02i = u02r * h00i - u02i * h00r + u12r * h01i - u12i * h01r + u22r * h02i - u22i * h02r;
-          a00r += T(2) * v00r;
-          a00i += T(2) * v00i;
-          a01r += T(2) * v01r;
-          a01i += T(2) * v01i;
-          a02r += T(2) * v02r;
-          a02i += T(2) * v02i;
+          a00r += backward * v00r;
+          a00i += backward * v00i;
+          a01r += backward * v01r;
+          a01i += backward * v01i;
+          a02r += backward * v02r;
+          a02i += backward * v02i;
         }
         {
           Real h10r, h10i, h11r, h11i, h12r, h12i;
@@ -2088,12 +2088,12 @@ void run(const DslashArgs& args, std::int64_t begin, std::int64_t end) {
           v11i = u01r * h10i - u01i * h10r + u11r * h11i - u11i * h11r + u21r * h12i - u21i * h12r;
           v12r = u02r * h10r + u02i * h10i + u12r * h11r + u12i * h11i + u22r * h12r + u22i * h12i;
           v12i = u02r * h10i - u02i * h10r + u12r * h11i - u12i * h11r + u22r * h12i - u22i * h12r;
-          a10r += T(2) * v10r;
-          a10i += T(2) * v10i;
-          a11r += T(2) * v11r;
-          a11i += T(2) * v11i;
-          a12r += T(2) * v12r;
-          a12i += T(2) * v12i;
+          a10r += backward * v10r;
+          a10i += backward * v10i;
+          a11r += backward * v11r;
+          a11i += backward * v11i;
+          a12r += backward * v12r;
+          a12i += backward * v12i;
         }
       } else {
         Real h00r, h00i, h01r, h01i, h02r, h02i;
@@ -2112,12 +2112,12 @@ void run(const DslashArgs& args, std::int64_t begin, std::int64_t end) {
           h02r = load<S, V>(upper + 4 * V);
           h02i = load<S, V>(upper + 5 * V);
         }
-        a00r += T(2) * h00r;
-        a00i += T(2) * h00i;
-        a01r += T(2) * h01r;
-        a01i += T(2) * h01i;
-        a02r += T(2) * h02r;
-        a02i += T(2) * h02i;
+        a00r += backward * h00r;
+        a00i += backward * h00i;
+        a01r += backward * h01r;
+        a01i += backward * h01i;
+        a02r += backward * h02r;
+        a02i += backward * h02i;
         Real h10r, h10i, h11r, h11i, h12r, h12i;
         if (edges && (outside & 128u)) {
           h10r = load<S, V>(ghost + 6 * V);
@@ -2134,12 +2134,12 @@ void run(const DslashArgs& args, std::int64_t begin, std::int64_t end) {
           h12r = load<S, V>(upper + 10 * V);
           h12i = load<S, V>(upper + 11 * V);
         }
-        a10r += T(2) * h10r;
-        a10i += T(2) * h10i;
-        a11r += T(2) * h11r;
-        a11i += T(2) * h11i;
-        a12r += T(2) * h12r;
-        a12i += T(2) * h12i;
+        a10r += backward * h10r;
+        a10i += backward * h10i;
+        a11r += backward * h11r;
+        a11i += backward * h11i;
+        a12r += backward * h12r;
+        a12i += backward * h12i;
       }
     }
     a00r *= T(args.b);
