@@ -10,6 +10,8 @@
 
 namespace quadrille {
 
+struct ForeignBlocks;
+
 /// A Dirac operator on full fields; apply() is M or M^dagger. With Dagger::Yes every block below is that of M^dagger.
 /// y is overwritten; the parity of the result is that of y; x and y must not overlap; z may be y.
 class QUADRILLE_API DiracOperator : public GaugeOperator {
@@ -22,6 +24,9 @@ class QUADRILLE_API DiracOperator : public GaugeOperator {
 
   /// Whether A is more than numbers on chiralities.
   virtual bool has_site_matrices() const = 0;
+  /// Those of a host, without i mu gamma_5, in place of those from the links, for all forms of this operator (which
+  /// share them as they share the links): CloverBlocks::take. ErrorCode::unsupported where there are none.
+  virtual void take_site_matrices(const ForeignBlocks& from) const = 0;
   /// y = z - H x
   virtual void subtract_hop(Field& y, const Field& z, const Field& x, Dagger dagger) const = 0;
   /// y = A^-1 H x

@@ -67,6 +67,11 @@ SiteTerm WilsonOperator::inverse_a(double factor, Dagger dagger) const {
   return {factor * diagonal / size, -factor * sign(dagger) * mu / size};
 }
 
+void WilsonOperator::take_site_matrices(const ForeignBlocks& from) const {
+  if (!clover_) throw Error(ErrorCode::unsupported, "the operator has no clover term");
+  clover_->take(from);
+}
+
 void WilsonOperator::apply(Field& y, const Field& x, Dagger dagger) const {
   for (Parity p : {Parity::Even, Parity::Odd}) {
     Field result = y.parity(p);

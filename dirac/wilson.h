@@ -40,6 +40,7 @@ class WilsonOperator final : public DiracOperator {
   double mass() const override { return parameters_.mass; }
   const GaugeStore& gauge() const override { return *dslash_.gauge(); }
   bool has_site_matrices() const override { return parameters_.has_clover(); }
+  void take_site_matrices(const ForeignBlocks& from) const override;
   const Dslash& dslash() const { return dslash_; }
 
   void subtract_hop(Field& y, const Field& z, const Field& x, Dagger dagger) const override;

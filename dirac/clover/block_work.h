@@ -9,6 +9,8 @@
 
 namespace quadrille {
 
+struct ForeignBlocks;
+
 /// Fields are of site_formats::chiral_blocks on both parities, in double but for the target of copy(). Calls that give
 /// nothing back may return before their work is done; it is done in the order of the calls.
 class BlockWork {
@@ -17,6 +19,9 @@ class BlockWork {
 
   /// blocks = number.
   virtual void set(Field& blocks, double number) const = 0;
+  /// blocks = those of an array that the backend reaches. Gives the largest |B - B^+| / |B|, and the lexicographic
+  /// index of its site.
+  virtual MaxLoc read(Field& blocks, const ForeignBlocks& from) const = 0;
   /// Blocks of chirality + and - += coefficient[0] and [1] s_k (x) i F, with F of the leaves of a plane (CloverLeaves).
   virtual void add_plane(Field& blocks, const Field& leaves, int k, std::array<double, 2> coefficient) const = 0;
   /// blocks = number exp(blocks / number).

@@ -4,6 +4,7 @@
 #include "core/error.h"
 #include "core/gauge/link_view.h"
 #include "dirac/clover/block_work.h"
+#include "dirac/clover/foreign_blocks.h"
 #include "dirac/clover/site_blocks.h"
 
 #include <cstdint>
@@ -30,6 +31,18 @@ class BlockWorkOf final : public BlockWork {
     on_double(blocks, [&](const auto& access) {
       run(access.view(), site_blocks::SetNumber<std::decay_t<decltype(access)>>{access, number});
     });
+  }
+  MaxLoc read(Field& blocks, const ForeignBlocks& from) const override {
+    MaxLoc worst;
+    on_double(blocks, [&]<class Access>(const Access& access) {
+      const auto read_as = [&](auto number) {
+        using Body = site_blocks::ReadForeign<Access, decltype(number)>;
+        worst =
+            Loops::template worst<1>(count(access.view()), ForEachBlock<Body>{Body{access, from}, access.view()})[0];
+      };
+      from.bits == 64 ? read_as(double{}) : read_as(float{});
+    });
+    return worst;
   }
   void add_plane(Field& blocks, const Field& leaves, int k, std::array<double, 2> coefficient) const override {
     const LinkView plane = view_of(leaves);

@@ -4,6 +4,7 @@
 #include "core/gauge/clover_leaves.h"
 #include "core/gauge/observables.h"
 #include "dirac/clover/block_work.h"
+#include "dirac/clover/foreign_blocks.h"
 
 #include <fmt/format.h>
 
@@ -19,10 +20,8 @@ std::unique_ptr<Field> made(const GaugeStore& gauge, Precision precision) {
       FieldDesc::of(site_formats::chiral_blocks, gauge.lattice(), Subset::Full, precision, gauge.backend()));
 }
 
-/// All ranks throw, or none.
-void require_invertible(const GaugeStore& gauge, const MaxLoc& worst) {
-  // An inverse has lost all digits there.
-  constexpr double largest = 1 / std::numeric_limits<double>::epsilon();
+/// Throws ErrorCode::numerical with "the clover term `there` what": on all ranks, or on none.
+void require_at_most(double largest, const GaugeStore& gauge, const MaxLoc& worst, const std::string& what) {
   double all = worst.value <= largest ? 0 : 1;
   gauge.lattice().communicator().maximum(&all, 1);
   if (all == 0) return;
@@ -33,11 +32,14 @@ void require_invertible(const GaugeStore& gauge, const MaxLoc& worst) {
     where =
         fmt::format("at site ({},{},{},{})", x[0] + origin[0], x[1] + origin[1], x[2] + origin[2], x[3] + origin[3]);
   }
-  throw Error(
-      ErrorCode::numerical,
-      fmt::format("the clover term {} cannot be inverted, and even-odd preconditioning divides by it: choose another "
-                  "mass or csw",
-                  where));
+  throw Error(ErrorCode::numerical, fmt::format("the clover term {} {}", where, what));
+}
+
+void require_invertible(const GaugeStore& gauge, const MaxLoc& worst, bool taken) {
+  constexpr double all_digits = 1 / std::numeric_limits<double>::epsilon();  // are lost then
+  require_at_most(all_digits, gauge, worst,
+                  fmt::format("cannot be inverted, and even-odd preconditioning divides by it: {}",
+                              taken ? "give other blocks" : "choose another mass or csw"));
 }
 
 }  // namespace
@@ -49,14 +51,13 @@ CloverBlocks::CloverBlocks(std::shared_ptr<const GaugeStore> gauge, const Clover
   };
   make_master(a_), make_master(inverse_);
   if (term_.mu != 0) make_master(twisted_inverse_);
-  compute();
+  update();
 }
 
 // In the UKQCD basis sigma_ij = -epsilon_ijk s_k for both chiralities and sigma_kt = +-s_k for chirality +-: directions
 // i and j follow k in the order xyz, and the plane (j, i) has minus the F of (i, j).
-void CloverBlocks::compute() {
-  const auto master_of = [](Forms& forms) { return forms[0][std::size_t(Precision::Double)].get(); };
-  Field& a = *master_of(a_);
+void CloverBlocks::compute_from_links() {
+  Field& a = *a_[0][std::size_t(Precision::Double)];
   const BlockWork& work = block_work(gauge_->backend());
   CloverLeaves leaves(*gauge_);
   work.set(a, term_.exponential ? 0 : term_.number);
@@ -67,7 +68,13 @@ void CloverBlocks::compute() {
     work.add_plane(a, leaves.plane(k, 3), k, {temporal, -temporal});
   }
   if (term_.exponential) work.exponentiate(a, term_.number);
-  require_invertible(*gauge_, work.invert(*master_of(inverse_), master_of(twisted_inverse_), a, term_.mu));
+}
+
+void CloverBlocks::compute_others() {
+  const auto master_of = [](Forms& forms) { return forms[0][std::size_t(Precision::Double)].get(); };
+  const BlockWork& work = block_work(gauge_->backend());
+  require_invertible(*gauge_, work.invert(*master_of(inverse_), master_of(twisted_inverse_), master(a_), term_.mu),
+                     taken_);
   version_ = gauge_->version();
   for (const Forms* forms : {&a_, &inverse_, &twisted_inverse_}) {
     for (const bool temporal : {false, true}) {
@@ -79,7 +86,17 @@ void CloverBlocks::compute() {
 }
 
 void CloverBlocks::update() {
-  if (version_ != gauge_->version()) compute();
+  if (version_ == gauge_->version()) return;
+  if (!taken_) compute_from_links();
+  compute_others();
+}
+
+void CloverBlocks::take(const ForeignBlocks& from) {
+  taken_ = true;
+  version_ = stale;  // what fails now fails again
+  const MaxLoc worst = block_work(gauge_->backend()).read(*a_[0][std::size_t(Precision::Double)], from);
+  require_at_most(from.bits == 64 ? 1e-10 : 1e-5, *gauge_, worst, "is not Hermitian");
+  compute_others();
 }
 
 void CloverBlocks::fill(Field& to, const Field& from, bool temporal_gauge) const {

@@ -12,6 +12,8 @@
 
 namespace quadrille {
 
+struct ForeignBlocks;
+
 /// A = number + (i/2) sum_{mu < nu} c_mu nu sigma_mu nu F_mu nu, sigma = (i/2) [gamma_mu, gamma_nu], F as in
 /// core/gauge/clover_leaves.h, c = `spatial` for two spatial directions and `temporal` otherwise: B. Sheikholeslami,
 /// R. Wohlert, Nucl. Phys. B 259 (1985) 572; or `exponential` number exp(C / number) with C the sum above: A. Francis,
@@ -24,8 +26,8 @@ struct CloverTerm {
   double mu = 0;
 };
 
-/// A and (A + i mu gamma_5)^-1 from the links of a store, computed in double on its backend and copied to the
-/// precisions that are wanted. When the links change, update() follows them. One thread at a time.
+/// A and (A + i mu gamma_5)^-1 from the links of a store, or A from a host; computed in double on the store's backend
+/// and copied to the precisions that are wanted. When the links change, update() follows them. One thread at a time.
 class QUADRILLE_API CloverBlocks {
  public:
   /// Collective. ErrorCode::numerical naming the site where A + i mu gamma_5 cannot be inverted.
@@ -44,6 +46,10 @@ class QUADRILLE_API CloverBlocks {
   std::array<double, 2> log_det() const;
   /// Follows the links of the store if they have changed. Collective.
   void update();
+  /// A is that of an array that the backend reaches, from now on, whatever the links and the term. Collective.
+  /// ErrorCode::numerical, naming the site, for blocks that are further from Hermitian than 1e-10 (in single precision
+  /// 1e-5) or that cannot be inverted; they are there all the same until others come.
+  void take(const ForeignBlocks& from);
 
  private:
   /// Without and with temporal gauge, by precision; all null where there is no such field.
@@ -51,11 +57,15 @@ class QUADRILLE_API CloverBlocks {
   static const Field& master(const Forms& forms) { return *forms[0][std::size_t(Precision::Double)]; }
   const Field& of_form(Forms& forms, const OperatorForm& form) const;
   void fill(Field& to, const Field& from, bool temporal_gauge) const;
-  void compute();
+  void compute_from_links();
+  /// All that follows from A and the gauge.
+  void compute_others();
 
   std::shared_ptr<const GaugeStore> gauge_;
   CloverTerm term_;
-  std::uint64_t version_ = 0;
+  bool taken_ = false;  ///< A is a host's
+  static constexpr std::uint64_t stale = ~std::uint64_t(0);
+  std::uint64_t version_ = stale;  ///< of the links that all follows from
   mutable Forms a_, inverse_, twisted_inverse_;
 };
 

@@ -7,6 +7,7 @@
 #include "core/gauge/max_loc.h"
 #include "core/numbers/exact_sum.h"
 #include "core/su3/su3.h"
+#include "dirac/clover/foreign_blocks.h"
 
 #include <cmath>
 #include <cstdint>
@@ -113,6 +114,58 @@ QUADRILLE_HOST_DEVICE Matrix6 operator*(const Matrix6& a, const Matrix6& b) {
   }
   return c;
 }
+
+/// to = the blocks of the array in the UKQCD basis; the largest |B - B^+| over the largest |B| of a block, with its
+/// site (lexicographic).
+template <class Blocks, class Real>
+struct ReadForeign {
+  Blocks to;
+  ForeignBlocks from;
+
+  QUADRILLE_HOST_DEVICE void operator()(int parity, int site, MaxLoc* worst) const {
+    const SitePlace x(from.extents, parity, site);
+    const Real* given =
+        reinterpret_cast<const Real*>(from.array) + place_in(from.order, from.extents, x) * 2 * from.numbers();
+    double b[both];
+    for (int c = 0; c < 2; ++c, given += from.numbers()) {
+      Matrix6 m;
+      for (int i = 0; i < size; ++i) {
+        for (int j = 0; j < size; ++j) m.e[i][j] = rotated(given, i, j);
+      }
+      worst->reduce(asymmetry(m), x.lexicographic(from.extents));
+      m.store(b + c * numbers);
+    }
+    to.store(parity, site, b);
+  }
+
+ private:
+  QUADRILLE_HOST_DEVICE Complex element(const Real* given, int i, int j) const {
+    const double factor = from.factor;
+    if (!from.triangles) {
+      const Real* const e = given + 2 * (i * size + j);
+      return Complex(factor * double(e[0]), factor * double(e[1]));
+    }
+    if (i == j) return Complex(factor * double(given[i]), 0);
+    const Real* const e = given + (i > j ? below(i, j) : below(j, i));
+    return Complex(factor * double(e[0]), (i > j ? factor : -factor) * double(e[1]));
+  }
+  /// (u +- l) in the UKQCD basis are [[0, 1], [-1, 0]] times the two spins of a chirality (core/field/spin_basis.h).
+  QUADRILLE_HOST_DEVICE Complex rotated(const Real* given, int i, int j) const {
+    const Complex e = element(given, (i + 3) % size, (j + 3) % size);
+    return (i < 3) == (j < 3) ? e : Complex(-e.real(), -e.imag());
+  }
+  QUADRILLE_HOST_DEVICE static double asymmetry(const Matrix6& m) {
+    double largest = 0, difference = 0;
+    for (int i = 0; i < size; ++i) {
+      for (int j = 0; j <= i; ++j) {
+        largest = fmax(largest, fmax(magnitude(m.e[i][j]), magnitude(m.e[j][i])));
+        const double re = m.e[i][j].real() - m.e[j][i].real(), im = m.e[i][j].imag() + m.e[j][i].imag();
+        difference = fmax(difference, sqrt(re * re + im * im));
+      }
+    }
+    return largest == 0 ? 0 : difference / largest;
+  }
+};
 
 /// Replaces m by its inverse (Gauss and Jordan, pivots of rows). Gives log |det m|, and in `worst` the largest element
 /// of m over the smallest pivot: infinite for a singular matrix.

@@ -19,6 +19,7 @@ class AdjointOperator final : public DiracOperator {
   double mass() const override { return of_->mass(); }
   const GaugeStore& gauge() const override { return of_->gauge(); }
   bool has_site_matrices() const override { return of_->has_site_matrices(); }
+  void take_site_matrices(const ForeignBlocks& from) const override { of_->take_site_matrices(from); }
 
   void subtract_hop(Field& y, const Field& z, const Field& x, Dagger dagger) const override {
     of_->subtract_hop(y, z, x, other(dagger));

@@ -188,12 +188,12 @@ std::string help_on(const char* topic) {
   std::istringstream stream(topic == nullptr ? "" : topic);
   for (std::string word; stream >> word;) topic_words.push_back(word);
   if (topic_words.size() == 1) {
-    for (const ParameterTable* table : {&rank_context_table(), &new_links_table(), &solve_table()}) {
+    for (const ParameterTable* table : {&rank_context_table(), &new_links_table(), &clover_table(), &solve_table()}) {
       if (topic_words[0] == table->name) return words_help(*table);
     }
   }
   std::string text = help_text(topic_words);
-  if (topic_words.empty()) text += "\nWords of the C API: context, links, spinors\n";
+  if (topic_words.empty()) text += "\nWords of the C API: context, links, clover, spinors\n";
   return text;
 }
 
@@ -294,7 +294,7 @@ quadrille_status quadrille_schema(quadrille_context* handle, const char** json) 
   return with<Context>(handle, [&](const std::shared_ptr<Context>& context) {
     *required(json, "the place for the text") = "";
     nlohmann::ordered_json schema = job_schema();
-    for (const ParameterTable* table : {&rank_context_table(), &new_links_table(), &solve_table()}) {
+    for (const ParameterTable* table : {&rank_context_table(), &new_links_table(), &clover_table(), &solve_table()}) {
       schema["$defs"][table->name] = words_schema(*table);
     }
     context->text = schema.dump(2);

@@ -99,6 +99,19 @@ void apply(OperatorObject& op, quadrille_product product, const char* words, con
   }
 }
 
+void set_clover(OperatorObject& op, const char* words, const void* blocks) {
+  std::optional<CloverArray> array;
+  together(op.context(), {"quadrille_operator_set_clover", words}, [&] {
+    const auto read = read_words(clover_table(), words, "clover");
+    if (!op.dirac->has_site_matrices()) {
+      throw Error(ErrorCode::invalid_input,
+                  "the operator has no clover term: make it with type clover or twisted_clover and a csw other than 0");
+    }
+    array.emplace(*read, *op.gauge->lattice, blocks, op.dirac->kappa(), op.context().given());
+  });
+  array->read_into(*op.dirac);
+}
+
 }  // namespace
 
 }  // namespace quadrille::capi
@@ -108,6 +121,13 @@ using namespace quadrille::capi;
 
 quadrille_status quadrille_operator_create(quadrille_gauge* handle, const char* words, quadrille_operator** made) {
   return make<GaugeObject>(handle, made, [&](const auto& gauge) { return create(gauge, words, made); });
+}
+
+quadrille_status quadrille_operator_set_clover(quadrille_operator* handle, const char* words, const void* blocks) {
+  return with<OperatorObject>(handle, [&](const std::shared_ptr<OperatorObject>& op) {
+    set_clover(*op, words, blocks);
+    return QUADRILLE_DONE;
+  });
 }
 
 quadrille_status quadrille_operator_apply(quadrille_operator* handle, quadrille_product product, const char* words,

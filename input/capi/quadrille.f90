@@ -37,6 +37,7 @@ module quadrille
   public :: quadrille_gauge_save, quadrille_gauge_dims, quadrille_gauge_part, quadrille_gauge_plaquettes
   public :: quadrille_gauge_json, quadrille_gauge_destroy
   public :: quadrille_operator_create, quadrille_operator_apply, quadrille_operator_destroy
+  public :: quadrille_operator_set_clover
   public :: quadrille_solver_create, quadrille_solver_solve, quadrille_solver_solve_shifts
   public :: quadrille_solver_json, quadrille_solver_destroy
 
@@ -192,6 +193,11 @@ module quadrille
       type(c_ptr), value :: solver
       type(c_ptr), intent(out) :: json
     end function
+    integer(c_int) function c_set_clover(op, words, blocks) bind(c, name="quadrille_operator_set_clover")
+      import :: c_int, c_char, c_ptr
+      type(c_ptr), value :: op, blocks
+      character(kind=c_char), intent(in) :: words(*)
+    end function
     integer(c_int) function c_apply(op, product, words, in, out, count) bind(c, name="quadrille_operator_apply")
       import :: c_int, c_char, c_ptr, c_size_t
       type(c_ptr), value :: op
@@ -327,6 +333,13 @@ contains
     type(c_ptr), intent(out) :: op
     integer(c_int) :: status
     status = c_operator_create(gauge, words // c_null_char, op)
+  end function
+
+  function quadrille_operator_set_clover(op, words, blocks) result(status)
+    type(c_ptr), intent(in) :: op, blocks
+    character(*), intent(in) :: words
+    integer(c_int) :: status
+    status = c_set_clover(op, words // c_null_char, blocks)
   end function
 
   function quadrille_operator_apply(op, product, words, in, out) result(status)

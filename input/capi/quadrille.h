@@ -99,9 +99,9 @@ QUADRILLE_C_API quadrille_status quadrille_context_set_progress(quadrille_contex
  * are ready on return. A context on the CPU has no streams: QUADRILLE_UNSUPPORTED. */
 QUADRILLE_C_API quadrille_status quadrille_context_set_stream(quadrille_context* context, void* stream);
 
-/* Help on words: topics "operator wilson" or "solver cg sloppy" as for `quadrille help`; also "context", "links" and
- * "spinors". Null: an overview. quadrille_schema gives the JSON Schema of a job, and under $defs those of "context",
- * "links" and "spinors". */
+/* Help on words: topics "operator wilson" or "solver cg sloppy" as for `quadrille help`; also "context", "links",
+ * "clover" and "spinors". Null: an overview. quadrille_schema gives the JSON Schema of a job, and under $defs those of
+ * "context", "links", "clover" and "spinors". */
 QUADRILLE_C_API quadrille_status quadrille_help(quadrille_context* context, const char* topic, const char** text);
 QUADRILLE_C_API quadrille_status quadrille_schema(quadrille_context* context, const char** json);
 
@@ -181,6 +181,21 @@ QUADRILLE_C_API quadrille_status quadrille_gauge_destroy(quadrille_gauge* gauge)
 QUADRILLE_C_API quadrille_status quadrille_operator_create(quadrille_gauge* gauge, const char* words,
                                                            quadrille_operator** op);
 QUADRILLE_C_API quadrille_status quadrille_operator_destroy(quadrille_operator* op);
+
+/* Replaces the site-diagonal part of M of an operator with a clover term, without i mu gamma_5, by the host's; solvers
+ * made from the operator use it. It stays when the links are updated. `words`: CLOVER,
+ *   order: triangle | matrix          [site][chirality][6 + 2 * 15] (the default): of a Hermitian 6 x 6 matrix the real
+ *                                     numbers of the diagonal, then re and im of the elements below it, row after row
+ *                                     (the order of Chroma); or [site][chirality][row][column], complex. Chirality +
+ *                                     first, spins 0 and 1 of the DeGrand-Rossi basis; then -, spins 2 and 3; rows and
+ *                                     columns are 3 spin + color
+ *   sites: lexicographic | even_odd | odd_even
+ *   precision, where, bytes           as for links
+ *   normalization: mass | kappa       of M, as for spinors: 2 kappa M has 2 kappa times the blocks of M
+ * QUADRILLE_NUMERICAL, naming the site, for a matrix that is further from Hermitian than 1e-10 (single: 1e-5) or cannot
+ * be inverted (with i mu gamma_5); the operator holds the blocks that were given, until another call replaces them. */
+QUADRILLE_C_API quadrille_status quadrille_operator_set_clover(quadrille_operator* op, const char* words,
+                                                               const void* blocks);
 
 /* out[k] = P in[k] in double precision for k in [0, count). The subset must be full for M, M^+ and M^+ M, even or
  * odd for products on one parity, and for the hopping term the parity of `out` (`in` has the other one). out[k] may be

@@ -108,6 +108,10 @@ class Operator : public Handle<quadrille_operator, quadrille_operator_destroy> {
     demand(quadrille_solver_create(get(), words.c_str(), &made));
     return Solver(made);
   }
+  /// The clover term of a host; `words`: CLOVER of quadrille.h.
+  void set_clover(const std::string& words, const void* blocks) {
+    demand(quadrille_operator_set_clover(get(), words.c_str(), blocks));
+  }
   void apply(quadrille_product product, const std::string& words, const void* in, void* out) {
     demand(quadrille_operator_apply(get(), product, words.c_str(), &in, &out, 1));
   }

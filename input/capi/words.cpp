@@ -124,6 +124,34 @@ ParameterTable make_spinors_table() {
               bytes_parameter()}};
 }
 
+ParameterTable make_clover_table() {
+  return {.name = "clover",
+          .help =
+              "an array of the site-diagonal part of M without i mu gamma_5: for each site a Hermitian 6 x 6 matrix "
+              "of chirality + (spins 0, 1 of the DeGrand-Rossi basis) and then one of chirality - (spins 2, 3); "
+              "rows and columns are 3 spin + color",
+          .parameters = {
+              {.name = "sites",
+               .type = Type::choice,
+               .help = "order of the sites",
+               .default_text = "lexicographic",
+               .choices = {"lexicographic", "even_odd", "odd_even"}},
+              {.name = "order",
+               .type = Type::choice,
+               .help = "the numbers of a matrix; triangle: the 6 real ones of the diagonal, then re and im of the 15 "
+                       "below it, row after row; matrix: all 36 complex ones, [row][column]",
+               .default_text = "triangle",
+               .choices = {"triangle", "matrix"}},
+              precision_parameter(),
+              {.name = "normalization",
+               .type = Type::choice,
+               .help = "normalization of M: mass, or kappa, which is 2 kappa times that",
+               .default_text = "mass",
+               .choices = {"mass", "kappa"}},
+              where_parameter(),
+              bytes_parameter()}};
+}
+
 Value parse(const char* words, const char* name) {
   const std::string text = words == nullptr ? "" : words;
   if (text.find_first_not_of(" \t\r\n") == std::string::npos) return {Value::Map{}, {name}};
@@ -193,6 +221,11 @@ const ParameterTable& new_links_table() {
 
 const ParameterTable& links_table() {
   static const ParameterTable table = make_links_table(false);
+  return table;
+}
+
+const ParameterTable& clover_table() {
+  static const ParameterTable table = make_clover_table();
   return table;
 }
 

@@ -17,6 +17,8 @@ const ParameterTable& rank_context_table();
 /// LINKS of quadrille.h; with the extents of a field that is made (from), and without.
 const ParameterTable& new_links_table();
 const ParameterTable& links_table();
+/// CLOVER of quadrille.h.
+const ParameterTable& clover_table();
 /// SPINORS of quadrille.h; and those with `system` and `initial_guess`.
 const ParameterTable& spinors_table();
 const ParameterTable& solve_table();

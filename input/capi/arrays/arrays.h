@@ -6,6 +6,8 @@
 #include "core/field/foreign_spinors.h"
 #include "core/gauge/gauge_store.h"
 #include "core/parameters/parameters.h"
+#include "dirac/clover/foreign_blocks.h"
+#include "dirac/dirac_operator.h"
 #include "input/capi/arrays/openqcd_faces.h"
 
 #include <cstddef>
@@ -117,6 +119,23 @@ class LinkArrays {
   std::int64_t between_mu_ = 0;  ///< bytes in one array from the links of a direction to those of the next
   Points points_;
   std::unique_ptr<OpenQcdFaces> faces_;  ///< of openQCD's arrays on several ranks
+};
+
+/// The clover term of a lattice in a host's array, or of the part that this rank has.
+class CloverArray {
+ public:
+  /// `words` resolved from clover_table(); `kappa`: of the operator. Throws ErrorCode::invalid_input for an array that
+  /// does not fit them.
+  CloverArray(const Parameters& words, const Lattice& lattice, const void* array, double kappa, const Given& given);
+
+  /// For an operator with a clover term: DiracOperator::take_site_matrices. Collective.
+  void read_into(const DiracOperator& dirac) const;
+
+ private:
+  ArrayWords words_;
+  ForeignBlocks layout_{};
+  const void* array_;
+  std::size_t bytes_;
 };
 
 /// How a host lays out spinor fields.

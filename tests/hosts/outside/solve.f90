@@ -42,6 +42,7 @@ program solve
                                            [c_loc(first), c_loc(second)], of_shifts))
   if (any(of_shifts%residual > 1e-8)) error stop 'a shift misses its target'
   if (.not. (first(1, 1, 1)%re > second(1, 1, 1)%re .and. second(1, 1, 1)%re > 0)) error stop 'shifts are mixed up'
+  if (quadrille_operator_set_clover(op, '{}', c_loc(half)) /= quadrille_invalid_input) error stop 'Wilson has no clover term'
   call check(quadrille_context_destroy(context))
   if (quadrille_solver_destroy(solver) /= quadrille_invalid_handle) error stop 'a solver outlives its context'
 
