@@ -57,6 +57,8 @@ class QUADRILLE_API EvenOddSystem final : public LinearSystem {
   /// (ErrorCode::invalid_input otherwise, naming the worst link).
   std::unique_ptr<LinearSystem> converted(const OperatorForm& form) const override;
   const DiracOperator& dirac() const { return *dirac_; }
+  /// Not automatic.
+  const EvenOddForm& form() const { return form_; }
 
  private:
   Parity other() const { return opposite(form_.kept); }

@@ -163,10 +163,10 @@ class HostSolves {
   }
 
   /// Report k, to the host and in the list of solves, where it begins with `solve`.
-  void give(std::size_t k, quadrille_report& out, const SolveReport& report, const std::vector<KernelRecord>& kernels,
-            nlohmann::ordered_json solve) {
+  void give(std::size_t k, quadrille_report& out, const SolveReport& report, const EvenOddForm& form,
+            const std::vector<KernelRecord>& kernels, nlohmann::ordered_json solve) {
     const DiracOperator& dirac = *object_.op->dirac;
-    solve.update(solve_json({"", 0, 0, dirac.mass(), dirac.kappa()}, object_.systems.spec(), report, kernels));
+    solve.update(solve_json({"", 0, 0, dirac.mass(), dirac.kappa(), form}, object_.systems.spec(), report, kernels));
     for (const char* of_a_column : {"task", "spin", "color"}) solve.erase(of_a_column);
     if (JobRun* const job = object_.context().job) job->add_solve(solve);
     for (const auto& [key, value] :
@@ -246,7 +246,8 @@ class Solves : HostSolves {
     out.import_seconds = imported;
     out.export_seconds = seconds_since(solved);
     out.host_bytes = (guessed ? 3 : 2) * host_.host_bytes();
-    give(k, out, report, kernel_records_since(earlier), {{"solve", k}, {"system", words_->text("system")}});
+    give(k, out, report, object_.systems.form_of(choice_), kernel_records_since(earlier),
+         {{"solve", k}, {"system", words_->text("system")}});
     return report;
   }
 
@@ -301,16 +302,17 @@ class ShiftedSolves : HostSolves {
   }
 
  private:
+  /// The host's N.
+  EvenOddForm form() const { return {parity_of(host_.subset()), EvenOddForm::Kind::asymmetric}; }
   ShiftedSolver& solver_for(double unit) const {
     std::vector<double> shifts = shifts_;
     for (double& shift : shifts) shift /= unit;
-    const Parity kept = parity_of(host_.subset());
-    std::unique_ptr<ShiftedSolver>& made = object_.shifted[std::size_t(kept)];
+    std::unique_ptr<ShiftedSolver>& made = object_.shifted[std::size_t(form().kept)];
     if (made && made->shifts().size() == count_) {
       made->set_shifts(std::move(shifts));
     } else {
       SolverSpec spec = object_.systems.spec();
-      spec.preconditioning = {kept, EvenOddForm::Kind::asymmetric};
+      spec.preconditioning = form();
       made = std::make_unique<ShiftedSolver>(EvenOddSystem(object_.op->dirac, spec.preconditioning), spec, shifts);
     }
     return *made;
@@ -329,7 +331,7 @@ class ShiftedSolves : HostSolves {
       out.import_seconds = k == 0 ? imported : 0;
       out.export_seconds = seconds_since(solved);
       out.host_bytes = (k == 0 ? 2 : 1) * host_.host_bytes();
-      give(k, out, of_shift, k == 0 ? kernels : std::vector<KernelRecord>{},
+      give(k, out, of_shift, form(), k == 0 ? kernels : std::vector<KernelRecord>{},
            {{"solve", k},
             {"system", "even_odd_normal"},
             {"shift", shifts_[k]},

@@ -64,9 +64,15 @@ Systems::Systems(std::shared_ptr<const DiracOperator> dirac, const SolverSpec& s
   (void)one({}, false);
 }
 
+EvenOddForm Systems::form_of(const SystemChoice& choice) const {
+  EvenOddForm form = resolved(spec_.preconditioning, *dirac_);
+  if (choice.even_odd) form.kept = parity_of(choice.subset);
+  return form;
+}
+
 Systems::One& Systems::one(const SystemChoice& choice, bool of_adjoint) {
   SolverSpec spec = spec_;
-  if (choice.even_odd) spec.preconditioning.kept = parity_of(choice.subset);
+  spec.preconditioning = form_of(choice);
   std::unique_ptr<One>& made = ones_[of_adjoint][int(spec.preconditioning.kept)];
   if (!made) made = std::make_unique<One>(of_adjoint ? std::make_shared<AdjointOperator>(dirac_) : dirac_, spec);
   return *made;

@@ -40,6 +40,8 @@ class Systems {
 
   void set_progress(ProgressCallback callback) { progress_ = std::move(callback); }
   const SolverSpec& spec() const { return spec_; }
+  /// In which the solver works on a system of `choice`.
+  EvenOddForm form_of(const SystemChoice& choice) const;
   /// That of M.
   SystemSolver& direct() { return one({}, false).solver; }
 

@@ -67,7 +67,7 @@ void warn_of_failures(JobRun& job, const TaskSpec& task, const Failures& failure
 
 /// Solves for a column and puts the solve into the record. Of a second attempt iterations and seconds include the
 /// first.
-void solve_column(JobRun& job, const TaskSpec& task, SystemSolver& solver, const DiracOperator& dirac, int column,
+void solve_column(JobRun& job, const TaskSpec& task, SystemSolver& solver, const EvenOddSystem& system, int column,
                   Field& x, const Field& b, Failures& failures) {
   const int spin = column / 3, color = column % 3;
   const auto earlier = kernel_records();
@@ -81,7 +81,7 @@ void solve_column(JobRun& job, const TaskSpec& task, SystemSolver& solver, const
     report.iterations += solves[std::size_t(column)].at("iterations").get<int>();
     report.seconds += solves[std::size_t(column)].at("seconds").get<double>();
   }
-  const SolveLabel label{task.name, spin, color, dirac.mass(), dirac.kappa()};
+  const SolveLabel label{task.name, spin, color, system.dirac().mass(), system.dirac().kappa(), system.form()};
   Json entry = solve_json(label, solver.spec(), report, kernel_records_since(earlier));
   (again ? solves[std::size_t(column)] : solves.emplace_back()) = std::move(entry);
   failures.erase(column);
@@ -108,8 +108,8 @@ bool given_up_early(const Json& solve, int patience) {
 
 /// The fields that are solved for are the propagator's columns. Without columns when nobody wants them.
 /// `before`: bytes of the backend in use before the operator was made.
-Propagator solve_all(JobRun& job, const TaskSpec& task, const DiracOperator& dirac, const EvenOddSystem& system,
-                     std::size_t before, Failures& failures) {
+Propagator solve_all(JobRun& job, const TaskSpec& task, const EvenOddSystem& system, std::size_t before,
+                     Failures& failures) {
   const JobClock::Span setup = job.count(Phase::setup);
   const Parameters& source = task.parameters->group("source");
   SystemSolver solver(system, solver_spec(*task.solver));
@@ -129,7 +129,7 @@ Propagator solve_all(JobRun& job, const TaskSpec& task, const DiracOperator& dir
     line.begin_solve();
     source_entry(source).make(source, b, column / 3, column % 3);
     Field x(system.full_desc());
-    solve_column(job, task, solver, dirac, column, x, b, failures);
+    solve_column(job, task, solver, system, column, x, b, failures);
     if (!wanted) return;
     if (out.sink == Propagator::Sink::degrand_rossi) to_degrand_rossi(x);  // as those of an interrupted run
     if (std::size_t(column) == out.columns.size()) {
@@ -232,8 +232,7 @@ void run_propagator(JobRun& job, const TaskSpec& task) {
     const OperatorEntry& entry = find_operator(task.op->text("type"));
     const std::shared_ptr<const DiracOperator> dirac = entry.make(job.gauge().links, *task.op);
     mass = dirac->mass();
-    return solve_all(job, task, *dirac, EvenOddSystem(dirac, solver_spec(*task.solver).preconditioning), before,
-                     failures);
+    return solve_all(job, task, EvenOddSystem(dirac, solver_spec(*task.solver).preconditioning), before, failures);
   }();
   log_solves(job, task);
   warn_of_failures(job, task, failures);

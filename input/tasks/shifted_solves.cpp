@@ -126,7 +126,9 @@ class ShiftedSolves {
     const SolveReport& of_shift = report.shifts[k];
     const double shift = solver_.shifts()[k];
     worst_ = std::max(worst_, of_shift.residual);
-    Json entry = solve_json({task_.name, 0, 0, dirac_->mass(), dirac_->kappa()}, spec_, of_shift, kernels);
+    Json entry =
+        solve_json({task_.name, 0, 0, dirac_->mass(), dirac_->kappa(), resolved(spec_.preconditioning, *dirac_)}, spec_,
+                   of_shift, kernels);
     for (const char* of_a_column : {"spin", "color"}) entry.erase(of_a_column);
     entry["right_hand_side"] = done_;
     entry["shift"] = shift;

@@ -50,6 +50,8 @@ Json solve_json(const SolveLabel& label, const SolverSpec& spec, const SolveRepo
   out["mass"] = label.mass;
   out["kappa"] = label.kappa;
   out["solver"] = spec.type;
+  out["preconditioning"] = {{"form", to_string(label.preconditioning.kind)},
+                            {"parity", label.preconditioning.kept == Parity::Even ? "even" : "odd"}};
   out["scheme"] = to_string(spec.scheme);
   out["precision"] = to_string(spec.precision);
   out["sloppy"] = sloppy_json(spec);

@@ -3,6 +3,7 @@
 
 #include "core/tuning/kernel_log.h"
 #include "solvers/driver.h"
+#include "solvers/registry.h"
 
 #include <nlohmann/json.hpp>
 
@@ -17,6 +18,7 @@ struct SolveLabel {
   int color = 0;
   double mass = 0;
   double kappa = 0;
+  EvenOddForm preconditioning{};  ///< not automatic
 };
 
 /// An entry of `solves`. Residuals are relative to |b|; a history entry is [iteration, iterated, true or null].

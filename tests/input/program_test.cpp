@@ -261,13 +261,15 @@ TEST_F(ProgramTest, ResultsHoldWhatIsPromised) {
   EXPECT_EQ(r["job"]["solver"]["max_iterations"], 10000) << "defaults are filled in";
   ASSERT_EQ(r["solves"].size(), 12u);
   for (const char* key :
-       {"task", "spin", "color", "mass", "kappa", "solver", "scheme", "precision", "sloppy", "tolerance", "converged",
-        "stop_reason", "iterations", "reliable_updates", "residual", "seconds", "gflops", "kernels", "history"}) {
+       {"task",      "spin",   "color",     "mass",      "kappa",       "solver",     "preconditioning",  "scheme",
+        "precision", "sloppy", "tolerance", "converged", "stop_reason", "iterations", "reliable_updates", "residual",
+        "seconds",   "gflops", "kernels",   "history"}) {
     EXPECT_TRUE(r["solves"][7].contains(key)) << key;
   }
   for (const Json& solve : r["solves"]) {
     EXPECT_TRUE(solve["converged"]);
     EXPECT_LE(solve["residual"], 1e-9);
+    EXPECT_EQ(solve["preconditioning"], (Json{{"form", "asymmetric"}, {"parity", "even"}}));
     EXPECT_GT(solve["kernels"].size(), 1u);
   }
   EXPECT_EQ(r["solves"][4]["spin"], 1);

@@ -309,6 +309,7 @@ class EveryMethod(Independent):
                     name = f"{form} {parity} {solver_name(solver)}"
                     with self.subTest(name):
                         results = self.solve({**solver, "preconditioning": {"form": form, "parity": parity}}, out=name)
+                        self.assertEqual(results["solves"][0]["preconditioning"], {"form": form, "parity": parity})
                         self.check_against_reference(results, bound, name)
 
     def refuse(self, change, words):

@@ -375,7 +375,7 @@ run:
             self.assertIn(key, results)
         for key in ("file", "format", "checksum", "plaquette", "planes", "link_trace", "unitarity"):
             self.assertIn(key, results["gauge"])
-        for key in ("task", "spin", "color", "mass", "kappa", "solver", "scheme", "precision", "sloppy", "tolerance",
+        for key in ("task", "spin", "color", "mass", "kappa", "solver", "preconditioning", "scheme", "precision", "sloppy", "tolerance",
                     "converged", "stop_reason", "iterations", "reliable_updates", "residual", "seconds", "gflops",
                     "kernels", "history"):
             self.assertIn(key, results["solves"][0])
