@@ -217,6 +217,19 @@ TEST(CloverExponential, TheInverseIsThatOfTheOtherSign) {
   EXPECT_LT(relative_distance(back, psi), 1e-13);
 }
 
+TEST(CloverErrors, AnExponentialThatIsNoNumberNamesASite) {
+  const Scene scene = Scene::hot({4, 4, 4, 4});
+  for (const double csw : {1e4, 1e200}) {
+    try {
+      const CloverBlocks blocks(scene.gauge, {.number = 4, .spatial = csw, .temporal = csw, .exponential = true});
+      FAIL() << "an exponential of " << csw;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::numerical);
+      EXPECT_THAT(error.message(), HasSubstr("cannot be inverted"));
+    }
+  }
+}
+
 TEST(CloverErrors, ATermThatCannotBeInvertedNamesItsSite) {
   const Scene scene({4, 4, 4, 4}, cold_start(Lattice({4, 4, 4, 4})), {.csw_r = 1, .csw_t = 1});
   try {
