@@ -215,7 +215,8 @@ QUADRILLE_C_API quadrille_status quadrille_solver_destroy(quadrille_solver* solv
  *   system: m | m_dagger | m_dagger_m | even_odd | even_odd_dagger | even_odd_normal
  *                                  P: with subset full M (the default), M^+ or M^+ M; with subset even or odd
  *                                  N = A - H A^-1 H on those sites, N^+ or N^+ N. Each factor of a product is a
- *                                  solve of its own, with its own max_iterations
+ *                                  solve of its own, with its own max_iterations; but N^+ N x = b is
+ *                                  solved at once by type: cg with scheme: reliable or uniform
  *   initial_guess: true            x[k] holds a guess: the solve starts from b - P x, in double; the tolerance is
  *                                  still relative to |b|
  * x[k] is overwritten, and may be the same array as b[k]. `reports`: null, or `count` of them. QUADRILLE_NOT_CONVERGED

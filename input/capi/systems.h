@@ -5,10 +5,12 @@
 #include "dirac/systems/even_odd.h"
 #include "input/capi/quadrille.h"
 #include "solvers/driver.h"
+#include "solvers/shifted/shifted_solver.h"
 
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace quadrille::capi {
 
@@ -28,7 +30,7 @@ void apply(const DiracOperator& dirac, const SystemChoice& choice, Field& y, con
 ///
 /// With b zero on the other parity, the solution of M x = b on a parity solves the preconditioned system there, and the
 /// residual of M x = b is that of this system where the solver keeps that parity. M^+ M x = b is M^+ y = b, then M x =
-/// y, which goes on until its own residual is met.
+/// y, which goes on until its own residual is met; but CG solves N^+ N x = b on one parity at once.
 class Systems {
  public:
   Systems(std::shared_ptr<const DiracOperator> dirac, const SolverSpec& spec);
@@ -60,11 +62,24 @@ class Systems {
     Field y, correction, guess;
     explicit Normal(const FieldDesc& desc) : y(desc), correction(desc), guess(desc) {}
   };
+  struct AtOnce {
+    ShiftedSolver solver;
+    std::vector<Field> x;
+    Field b;
+    AtOnce(const EvenOddSystem& system, const SolverSpec& spec) : solver(system, spec, {0}), b(solver.field_desc()) {
+      x.emplace_back(solver.field_desc());
+    }
+  };
 
   One& one(const SystemChoice& choice, bool adjoint);
   SolveReport solve_one(const SystemChoice& choice, bool adjoint, Field& x, const Field& b, SystemSolver::Start start,
                         double tolerance);
   SolveReport solve_normal(const SystemChoice& choice, Field& x, Field& b, SystemSolver::Start start);
+  /// x += e with P e = r, until |b - P x| is met; residual_->value holds r = b - P x, of norm `residual`.
+  SolveReport correct_in_two(const SystemChoice& choice, Field& x, const Field& b, double residual);
+  SolveReport correct_at_once(const SystemChoice& choice, Field& x, const Field& b, double residual);
+  /// Whether by CG on N^+ N.
+  bool at_once(const SystemChoice& choice) const;
   /// Made when they are first needed.
   Residual& residual_like(const Field& x);
   Normal& normal_like(const Field& x);
@@ -78,6 +93,7 @@ class Systems {
   std::unique_ptr<One> ones_[2][2];  ///< of M and of M^+, by the parity kept
   std::unique_ptr<Residual> residual_;
   std::unique_ptr<Normal> normal_;
+  std::unique_ptr<AtOnce> at_once_[2];  ///< by parity
   ProgressCallback progress_;
 };
 

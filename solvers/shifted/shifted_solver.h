@@ -27,6 +27,8 @@ class QUADRILLE_API ShiftedSolver {
 
   /// Other values of as many shifts.
   void set_shifts(std::vector<double> shifts) { shifts_ = std::move(shifts); }
+  /// Of the next solve.
+  void set_tolerance(double tolerance) { spec_.tolerance = tolerance; }
   /// Of b and of every x_k.
   const FieldDesc& field_desc() const { return outer_.field_desc(); }
   const std::vector<double>& shifts() const { return shifts_; }
