@@ -6,8 +6,8 @@ c is `spatial` (nu / xi0, 1 when isotropic) for x, y, z; in time `forward` and `
 potential (P. Hasenfratz, F. Karsch, Phys. Lett. B 125 (1983) 308), 1 without. A is site-local: a number, with i mu g_5 for a twisted
 mass, Hermitian chiral blocks for the clover term, or both. Even-odd preconditioning wants A z - H x and A^-1 H x: the terms
 below.
-D^+ = g_5 D g_5 with `forward` and `backward` exchanged, and g_5 exchanges the upper and lower two spin components: the dagger is an exchange of addresses and of
-two numbers.
+D^+ = g_5 D g_5 with `forward` and `backward` exchanged, and g_5 exchanges the upper and lower two spin components: the
+dagger is an exchange of addresses and of two numbers.
 """
 
 from codegen.spin import AXES, GAMMA, Projector, one_plus

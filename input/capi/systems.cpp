@@ -135,16 +135,16 @@ SolveReport Systems::solve_normal(const SystemChoice& choice, Field& x, Field& b
   SolveReport report;
   report.stop_reason = StopReason::converged;
   if (residual > target) {
-    report = at_once(choice) ? correct_at_once(choice, x, b, residual) : correct_in_two(choice, x, b, residual);
-    residual = true_residual(choice, x, b);
+    report = at_once(choice) ? correct_at_once(choice, x, b, target, residual)
+                             : correct_in_two(choice, x, b, target, residual);
   }
   conclude(report, residual, b_norm);
   return report;
 }
 
 // A correction e with M^+ y = r, M e = y, in which each solve leaves half of what is allowed.
-SolveReport Systems::correct_in_two(const SystemChoice& choice, Field& x, const Field& b, double residual) {
-  const double target = spec_.tolerance * std::sqrt(blas::norm2(b));
+SolveReport Systems::correct_in_two(const SystemChoice& choice, Field& x, const Field& b, double target,
+                                    double& residual) {
   Normal& f = normal_like(x);
   SolveReport report = solve_one(choice, true, f.y, residual_->value, Start::zero, 0.5 * target / residual);
   clear_others(choice, f.y);
@@ -162,8 +162,8 @@ SolveReport Systems::correct_in_two(const SystemChoice& choice, Field& x, const 
 }
 
 // One more correction where rounding, or an outer precision below double, has left too much.
-SolveReport Systems::correct_at_once(const SystemChoice& choice, Field& x, const Field& b, double residual) {
-  const double target = spec_.tolerance * std::sqrt(blas::norm2(b));
+SolveReport Systems::correct_at_once(const SystemChoice& choice, Field& x, const Field& b, double target,
+                                     double& residual) {
   const Parity here = parity_of(choice.subset);
   std::unique_ptr<AtOnce>& made = at_once_[int(here)];
   if (!made) made = std::make_unique<AtOnce>(EvenOddSystem(dirac_, form_of(choice)), spec_);

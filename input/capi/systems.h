@@ -75,9 +75,10 @@ class Systems {
   SolveReport solve_one(const SystemChoice& choice, bool adjoint, Field& x, const Field& b, SystemSolver::Start start,
                         double tolerance);
   SolveReport solve_normal(const SystemChoice& choice, Field& x, Field& b, SystemSolver::Start start);
-  /// x += e with P e = r, until |b - P x| is met; residual_->value holds r = b - P x, of norm `residual`.
-  SolveReport correct_in_two(const SystemChoice& choice, Field& x, const Field& b, double residual);
-  SolveReport correct_at_once(const SystemChoice& choice, Field& x, const Field& b, double residual);
+  /// x += e with P e = r, until |b - P x| is at most `target`; residual_->value holds r = b - P x, of norm `residual`,
+  /// which becomes that of the new x.
+  SolveReport correct_in_two(const SystemChoice& choice, Field& x, const Field& b, double target, double& residual);
+  SolveReport correct_at_once(const SystemChoice& choice, Field& x, const Field& b, double target, double& residual);
   /// Whether by CG on N^+ N.
   bool at_once(const SystemChoice& choice) const;
   /// Made when they are first needed.

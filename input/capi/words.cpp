@@ -33,6 +33,14 @@ Parameter bytes_parameter() {
           .minimum = 1};
 }
 
+Parameter normalization_parameter() {
+  return {.name = "normalization",
+          .type = Type::choice,
+          .help = "normalization of M: mass, or kappa, which is 2 kappa times that",
+          .default_text = "mass",
+          .choices = {"mass", "kappa"}};
+}
+
 Parameter where_parameter() {
   return {.name = "where",
           .type = Type::choice,
@@ -115,11 +123,7 @@ ParameterTable make_spinors_table() {
                .help = "spin basis; MILC's and QIO's is degrand_rossi",
                .default_text = "degrand_rossi",
                .choices = {"degrand_rossi", "ukqcd", "openqcd"}},
-              {.name = "normalization",
-               .type = Type::choice,
-               .help = "normalization of M: mass, or kappa, which is 2 kappa times that",
-               .default_text = "mass",
-               .choices = {"mass", "kappa"}},
+              normalization_parameter(),
               where_parameter(),
               bytes_parameter()}};
 }
@@ -143,11 +147,7 @@ ParameterTable make_clover_table() {
                .default_text = "triangle",
                .choices = {"triangle", "matrix"}},
               precision_parameter(),
-              {.name = "normalization",
-               .type = Type::choice,
-               .help = "normalization of M: mass, or kappa, which is 2 kappa times that",
-               .default_text = "mass",
-               .choices = {"mass", "kappa"}},
+              normalization_parameter(),
               where_parameter(),
               bytes_parameter()}};
 }

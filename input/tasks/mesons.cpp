@@ -38,7 +38,7 @@ TaskEntry mesons_task() {
   entry.table.name = "task mesons";
   entry.table.help =
       "meson correlators of a propagator: the pion (with a twisted mass the charged one, with a chemical "
-      "potential that of quarks of opposite ones)";
+      "potential that of two flavours with opposite ones)";
   entry.table.parameters = {{.name = "from", .help = "name of an earlier propagator task", .required = true}};
   entry.references = {{"from", "propagator"}};
   entry.run = run_mesons;

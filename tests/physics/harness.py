@@ -124,7 +124,8 @@ def job_for(file, params, site, solver, precision="double"):
     terms = {name: params[name] for name in ("mu", "csw_r", "csw_t", "exponential") if name in params}
     operator.update({"type": ("twisted_clover" if "mu" in terms else "clover") if "csw_r" in terms else
                      "twisted_mass" if "mu" in terms else "wilson", **terms})
-    operator.update({name: params[name] for name in ("chemical_potential",) if name in params})
+    if "chemical_potential" in params:
+        operator["chemical_potential"] = params["chemical_potential"]
     operator["boundary"] = [
         "periodic" if phase == 0 else "antiperiodic" if phase == 1 else {"phase": phase} for phase in params["phase"]
     ]

@@ -103,10 +103,10 @@ TEST(CApiClover, TheTermOfAHostIsUsedInEveryLayout) {
   const Made made;
   const std::vector<Block> blocks = site_term(made.links);
   const HostSpinor x = random_spinor(dims);
+  EXPECT_GT(relative_distance(made.apply(x), reference::clover(made.links, made.links, setup, x, false)), 0.01);
   for (const bool dagger : {false, true}) {
     const HostSpinor expected = reference::clover(made.links, made.links, setup, x, dagger);
     const auto product = dagger ? QUADRILLE_M_DAGGER : QUADRILLE_M;
-    EXPECT_GT(relative_distance(made.apply(x, product), expected), dagger ? 0 : 0.01);
     for (const char* sites : {"lexicographic", "even_odd", "odd_even"}) {
       for (const bool matrices : {false, true}) {
         for (const bool kappa : {false, true}) {
