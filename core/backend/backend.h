@@ -5,7 +5,6 @@
 #include "core/api.h"
 #include "core/layout/layout.h"
 #include "core/numbers/precision.h"
-#include "core/numbers/sums.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -96,9 +95,10 @@ class QUADRILLE_API Backend {
   /// Later work waits for all work queued on `stream` (a cudaStream_t; null: on the device).
   virtual void wait_for(void* stream) = 0;
 
-  /// One fused operation of field algebra, and its sums (core/blas/call.h).
-  virtual blas::Sums run(const blas::Call& call) = 0;
-  /// For operations whose scalars stay with the fields (blas::Call::scalars). Null where the host adds up what ranks
+  /// One fused operation of field algebra; its sums are overwritten, but for those that stay with resident scalars
+  /// (core/blas/call.h).
+  virtual void run(const blas::Call& call, double* sums) = 0;
+  /// For operations whose scalars stay with the fields (blas::Resident). Null where the host adds up what ranks
   /// have: always with host_memory(). Collective.
   virtual std::unique_ptr<JoinedSums> join_sums(const Communicator& communicator) {
     (void)communicator;

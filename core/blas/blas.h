@@ -10,8 +10,6 @@
 #pragma once
 
 #include "core/api.h"
-#include "core/blas/resident_scalars.h"
-#include "core/blas/scalars.h"
 #include "core/field/field.h"
 
 #include <complex>
@@ -57,37 +55,5 @@ QUADRILLE_API DotNorm2 dot_norm2(const Field& x, const Field& y);
 QUADRILLE_API void dots(std::span<const Field* const> x, const Field& y, Complex* out);
 /// y = y + sum over a_i x_i, four in a pass.
 QUADRILLE_API void caxpys(std::span<const Complex> a, std::span<const Field* const> x, Field& y);
-
-// The passes of CG (solvers/methods/cg.cpp), BiCGstab (solvers/methods/bicgstab.cpp) and MR
-// (solvers/preconditioners/mr.cpp). Their scalars stay where the fields are: these calls take what they need from
-// `now`, leave in it what their line forms, and do not synchronise with the host; where the host adds up the sums of
-// devices over ranks (core/blas/resident_scalars.h) the scalars are its own, and it waits for each. Once `now` says
-// that the iteration has ended they do nothing, as Ended describes.
-
-/// alpha = |z|^2 / |q|^2, |z|^2 as it stands
-QUADRILLE_API void cg_alpha(const Field& q, ResidentScalars<CgScalars>& now);
-/// r = r - alpha q, |r|^2; shows the scalars
-QUADRILLE_API void cg_residual(const Field& q, Field& r, ResidentScalars<CgScalars>& now);
-/// beta = |z|^2 / that of the z before
-QUADRILLE_API void cg_beta(const Field& z, ResidentScalars<CgScalars>& now);
-/// y = y + alpha p, p = z + beta p
-QUADRILLE_API void cg_update(Field& p, Field& y, const Field& z, ResidentScalars<CgScalars>& now);
-
-/// alpha = rho / <r0, v>
-QUADRILLE_API void bicgstab_alpha(const Field& v, const Field& r0, ResidentScalars<BicgstabScalars>& now);
-/// s = r - alpha v, in r
-QUADRILLE_API void bicgstab_half_step(const Field& v, Field& r, ResidentScalars<BicgstabScalars>& now);
-/// omega = <t, s> / |t|^2 (longer where rho needs it), and beta. Ended::asks when |s - omega t| <= ask_below.
-QUADRILLE_API void bicgstab_omega(const Field& t, const Field& s, const Field& r0, double ask_below,
-                                  ResidentScalars<BicgstabScalars>& now);
-/// y = y + alpha p + omega s, r = s - omega t, p = r + beta (p - omega v); s in r. p = p - omega v where it asks. Shows
-/// the scalars.
-QUADRILLE_API void bicgstab_update(Field& p, const Field& t, const Field& v, Field& y, Field& r,
-                                   ResidentScalars<BicgstabScalars>& now);
-
-/// alpha = omega <t, r> / |t|^2
-QUADRILLE_API void mr_alpha(const Field& t, const Field& r, ResidentScalars<MrScalars>& now);
-/// y = y + alpha r, r = r - alpha t
-QUADRILLE_API void mr_update(const Field& t, Field& r, Field& y, ResidentScalars<MrScalars>& now);
 
 }  // namespace quadrille::blas

@@ -169,8 +169,7 @@ void write_spinors(const ForeignSpinors& dst, const Field& src) {
 
 void convert(Field& dst, const Field& src) {
   require_convertible(dst.desc(), src.desc());
-  const bool by_backend = dst.desc().site == site_formats::spinor || dst.desc().backend->host_memory();
-  if (dst.desc().backend == src.desc().backend && by_backend) {
+  if (dst.desc().backend == src.desc().backend) {
     spinor_work(*dst.desc().backend).convert(dst, src);
   } else {  // by way of the host
     HostImage to = HostImage::fresh(dst), from(src);

@@ -18,8 +18,8 @@ struct SiteFormat {
 /// The same in everything, the name included.
 QUADRILLE_API bool operator==(const SiteFormat& a, const SiteFormat& b);
 
-/// No site holds more than the links of all eight hops.
-constexpr int most_site_numbers = 8 * 18;
+/// No site holds more: as many as two chiralities of 64 complex numbers, and more than the links of all eight hops.
+constexpr int most_site_numbers = 2 * 64 * 2;
 
 namespace site_formats {
 

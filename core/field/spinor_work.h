@@ -21,7 +21,7 @@ class SpinorWork {
  public:
   virtual ~SpinorWork() = default;
 
-  /// dst = src, spinors of one lattice and subset in any two precisions. dst is overwritten.
+  /// dst = src, fields of any format of one lattice and subset in any two precisions. dst is overwritten.
   virtual void convert(Field& dst, const Field& src) const = 0;
   /// dst(x) = g(x) src(x), or g(x)^+ src(x): `g` is a field of one link a site in double with 18 numbers.
   virtual void rotate(Field& dst, const Field& src, const Field& g, bool adjoint) const = 0;

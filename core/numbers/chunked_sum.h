@@ -15,14 +15,19 @@ namespace quadrille {
 
 constexpr std::int64_t sum_chunk = 1024;  ///< items (sites) of one partial sum
 
-/// Adds the partial sums pairwise, neighbours first, in place; the total is partial[0]. The tree depends on their
-/// number only. An empty list gives zeros.
+/// Adds `rows` rows of `count` partial sums pairwise, neighbours first, in place; the totals are the first row. The
+/// tree depends on the number of rows only.
+inline void combine_partial_sums(double* partial, std::size_t rows, std::size_t count) {
+  for (std::size_t step = 1; step < rows; step *= 2)
+    for (std::size_t i = 0; i + step < rows; i += 2 * step)
+      for (std::size_t n = 0; n < count; ++n) partial[i * count + n] += partial[(i + step) * count + n];
+}
+/// The same of arrays, whose total it gives: zeros of an empty list.
 template <std::size_t N>
 std::array<double, N> combine_partial_sums(std::span<std::array<double, N>> partial) {
-  for (std::size_t step = 1; step < partial.size(); step *= 2)
-    for (std::size_t i = 0; i + step < partial.size(); i += 2 * step)
-      for (std::size_t n = 0; n < N; ++n) partial[i][n] += partial[i + step][n];
-  return partial.empty() ? std::array<double, N>{} : partial[0];
+  if (partial.empty()) return {};
+  combine_partial_sums(partial[0].data(), partial.size(), N);
+  return partial[0];
 }
 
 /// N sums at once: `add(item, sums)` adds the terms of one item to sums[0..N). It is called once for each item of

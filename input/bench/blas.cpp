@@ -1,9 +1,9 @@
 #include "core/blas/blas.h"
-#include "core/blas/op_table.h"
 #include "core/blas/random_fill.h"
 #include "core/field/convert.h"
 #include "core/tuning/kernel_log.h"
 #include "input/bench/measurements.h"
+#include "solvers/steps.h"
 
 #include <array>
 #include <deque>
@@ -13,7 +13,8 @@
 namespace quadrille::bench {
 namespace {
 
-using Fields = std::array<Field*, blas::max_fields>;
+constexpr std::size_t most_fields = 5;
+using Fields = std::array<Field*, most_fields>;
 
 struct Operation {
   std::function<void(const Fields&)> call;
@@ -31,16 +32,16 @@ blas::ResidentScalars<Scalars>& held(const Field& x, const Scalars& scalars) {
 
 // Scalars with which an iteration goes on.
 
-blas::ResidentScalars<blas::CgScalars>& cg(const Field& x) {
-  return held<blas::CgScalars>(x, {.z2 = 1, .r2 = 1, .alpha = 1e-3, .beta = 0.5});
+blas::ResidentScalars<steps::CgScalars>& cg(const Field& x) {
+  return held<steps::CgScalars>(x, {.z2 = 1, .r2 = 1, .alpha = 1e-3, .beta = 0.5});
 }
-blas::ResidentScalars<blas::BicgstabScalars>& bicgstab(const Field& x) {
-  return held<blas::BicgstabScalars>(
+blas::ResidentScalars<steps::BicgstabScalars>& bicgstab(const Field& x) {
+  return held<steps::BicgstabScalars>(
       x, {.rho = {1, 0}, .r2 = 1, .r0_norm2 = 1, .alpha = {1e-3, 0}, .omega = {1e-3, 0}, .beta = {0.5, 0}});
 }
 
-blas::ResidentScalars<blas::MrScalars>& mr(const Field& x) {
-  return held<blas::MrScalars>(x, {.omega = 1e-3, .alpha = {1e-3, 0}});
+blas::ResidentScalars<steps::MrScalars>& mr(const Field& x) {
+  return held<steps::MrScalars>(x, {.omega = 1e-3, .alpha = {1e-3, 0}});
 }
 
 std::array<const Field*, 4> first_four(const Fields& f) { return {f[0], f[1], f[2], f[3]}; }
@@ -61,21 +62,40 @@ const std::vector<Operation>& operations() {
       {[](const Fields& f) { blas::subtract_norm2(*f[0], *f[1]); }},
       {[](const Fields& f) { blas::axpy_norm2(1e-3, *f[0], *f[1]); }},
       {[](const Fields& f) { blas::cxpay(*f[0], 0.5 * w, *f[1]); }},
-      {[](const Fields& f) { blas::cg_alpha(*f[0], cg(*f[0])); }, false},
-      {[](const Fields& f) { blas::cg_residual(*f[0], *f[1], cg(*f[0])); }},
-      {[](const Fields& f) { blas::cg_beta(*f[0], cg(*f[0])); }, false},
-      {[](const Fields& f) { blas::cg_update(*f[0], *f[1], *f[2], cg(*f[0])); }},
-      {[](const Fields& f) { blas::bicgstab_alpha(*f[0], *f[1], bicgstab(*f[0])); }, false},
-      {[](const Fields& f) { blas::bicgstab_half_step(*f[0], *f[1], bicgstab(*f[0])); }},
-      {[](const Fields& f) { blas::bicgstab_omega(*f[0], *f[1], *f[2], 0, bicgstab(*f[0])); }, false},
-      {[](const Fields& f) { blas::bicgstab_update(*f[0], *f[1], *f[2], *f[3], *f[4], bicgstab(*f[0])); }},
+      {[](const Fields& f) { steps::run(steps::CgAlpha{}, {f[0]}, cg(*f[0])); }, false},
+      {[](const Fields& f) {
+        steps::run(steps::CgResidual{}, {f[0], f[1]}, cg(*f[0]));
+      }},
+      {[](const Fields& f) { steps::run(steps::CgBeta{}, {f[0]}, cg(*f[0])); }, false},
+      {[](const Fields& f) {
+        steps::run(steps::CgUpdate{}, {f[0], f[1], f[2]}, cg(*f[0]));
+      }},
+      {[](const Fields& f) {
+         steps::run(steps::BicgstabAlpha{}, {f[0], f[1]}, bicgstab(*f[0]));
+       },
+       false},
+      {[](const Fields& f) {
+        steps::run(steps::BicgstabHalfStep{}, {f[0], f[1]}, bicgstab(*f[0]));
+      }},
+      {[](const Fields& f) {
+         steps::run(steps::BicgstabOmega{0}, {f[0], f[1], f[2]}, bicgstab(*f[0]));
+       },
+       false},
+      {[](const Fields& f) {
+        steps::run(steps::BicgstabUpdate{}, {f[0], f[1], f[2], f[3], f[4]}, bicgstab(*f[0]));
+      }},
       {[](const Fields& f) { blas::caxpy_norm2(1e-3 * w, *f[0], *f[1]); }},
       {[](const Fields& f) { blas::dots(first_four(f), *f[4], dots.data()); }, false},
       {[](const Fields& f) {
         blas::caxpys(std::array<Complex, 4>{1e-3, 2e-3, -1e-3, -2e-3}, first_four(f), *f[4]);
       }},
-      {[](const Fields& f) { blas::mr_alpha(*f[0], *f[1], mr(*f[0])); }, false},
-      {[](const Fields& f) { blas::mr_update(*f[0], *f[1], *f[2], mr(*f[0])); }},
+      {[](const Fields& f) {
+         steps::run(steps::MrAlpha{}, {f[0], f[1]}, mr(*f[0]));
+       },
+       false},
+      {[](const Fields& f) {
+        steps::run(steps::MrUpdate{}, {f[0], f[1], f[2]}, mr(*f[0]));
+      }},
   };
   return all;
 }
@@ -97,7 +117,7 @@ void measure_blas(const Bench& bench) {
   constexpr std::size_t sets = 4;
   for (Precision precision : bench.precisions()) {
     for (const auto& operation : operations()) {
-      std::deque<Field> fields = random_fields(bench, precision, int(sets * blas::max_fields));
+      std::deque<Field> fields = random_fields(bench, precision, int(sets * most_fields));
       const auto call = [&](std::size_t set) {
         Fields chosen;
         for (std::size_t i = 0; i < chosen.size(); ++i) chosen[i] = &fields[set * chosen.size() + i];

@@ -15,6 +15,7 @@
 #include "solvers/methods/patience.h"
 #include "solvers/methods/search_pace.h"
 #include "solvers/monitor.h"
+#include "solvers/steps.h"
 
 #include <algorithm>
 #include <cmath>
@@ -23,8 +24,8 @@ namespace quadrille {
 
 namespace {
 
-using blas::BicgstabScalars;
 using blas::Complex;
+using steps::BicgstabScalars;
 using Ended = BicgstabScalars::Ended;
 
 Complex number(blas::Coefficient c) { return {c.re, c.im}; }
@@ -117,13 +118,13 @@ void BiCGstab::go_on(Complex rho) {
 }
 
 void BiCGstab::iterate(Field& y, double ask_below) {
-  if (!ahead_) apply(v_, p_);                              // v = A p
-  blas::bicgstab_alpha(v_, r0_, scalars_);                 // alpha = rho / <r0, v>
-  blas::bicgstab_half_step(v_, r_, scalars_);              // s = r - alpha v
-  apply(t_, r_);                                           // t = A s
-  blas::bicgstab_omega(t_, r_, r0_, ask_below, scalars_);  // omega = <t, s> / |t|^2, beta
-  blas::bicgstab_update(p_, t_, v_, y, r_, scalars_);      // y += alpha p + omega s, r = s - omega t,
-  scalars_.record();                                       // p = r + beta (p - omega v)
+  if (!ahead_) apply(v_, p_);                                               // v = A p
+  steps::run(steps::BicgstabAlpha{}, {&v_, &r0_}, scalars_);                // alpha = rho / <r0, v>
+  steps::run(steps::BicgstabHalfStep{}, {&v_, &r_}, scalars_);              // s = r - alpha v
+  apply(t_, r_);                                                            // t = A s
+  steps::run(steps::BicgstabOmega{ask_below}, {&t_, &r_, &r0_}, scalars_);  // omega = <t, s> / |t|^2, beta
+  steps::run(steps::BicgstabUpdate{}, {&p_, &t_, &v_, &y, &r_}, scalars_);  // y += alpha p + omega s, r = s - omega t,
+  scalars_.record();                                                        // p = r + beta (p - omega v)
   applications_ += 2;
   ahead_ = runs_ahead_;
   if (ahead_) apply(v_, p_);  // counts when it is used

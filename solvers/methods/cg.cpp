@@ -14,6 +14,7 @@
 #include "solvers/methods/groupwise.h"
 #include "solvers/methods/methods.h"
 #include "solvers/monitor.h"
+#include "solvers/steps.h"
 
 #include <cmath>
 
@@ -42,7 +43,7 @@ class Cg final : public Solver {
   SolveReport solve(Field& x, const Field& b, const Stopping& stopping) override;
 
  private:
-  using Ended = blas::CgScalars::Ended;
+  using Ended = steps::CgScalars::Ended;
 
   /// z = A^+ r and |z|^2, which is looked at.
   void gradient(Monitor& monitor);
@@ -69,7 +70,7 @@ class Cg final : public Solver {
   const LinearOperator& a_;
   double singular_;
   Field p_, q_, r_, z_;
-  blas::ResidentScalars<blas::CgScalars> scalars_;
+  blas::ResidentScalars<steps::CgScalars> scalars_;
   SolutionGain gain_;
   bool runs_ahead_;     // of the host
   bool ahead_ = false;  // z = A^+ r is queued already
@@ -106,16 +107,16 @@ void Cg::go_on() {
 }
 
 void Cg::iterate(bool ahead) {
-  a_.apply(q_, p_, Dagger::No);         // q = A p
-  blas::cg_alpha(q_, scalars_);         // alpha = |z|^2 / |q|^2
-  blas::cg_residual(q_, r_, scalars_);  // r -= alpha q
+  a_.apply(q_, p_, Dagger::No);                           // q = A p
+  steps::run(steps::CgAlpha{}, {&q_}, scalars_);          // alpha = |z|^2 / |q|^2
+  steps::run(steps::CgResidual{}, {&q_, &r_}, scalars_);  // r -= alpha q
   scalars_.record();
   ahead_ = ahead;
   if (ahead_) a_.apply(z_, r_, Dagger::Yes);  // counts when it is used
 }
 
 bool Cg::judge(Monitor& monitor) {
-  const blas::CgScalars now = scalars_.snapshot();
+  const steps::CgScalars now = scalars_.snapshot();
   z2_ = now.z2;
   largest_ratio_ = now.largest_ratio;
   if (now.ended == Ended::no_gradient) {  // in the turn before
@@ -139,8 +140,8 @@ bool Cg::judge(Monitor& monitor) {
 void Cg::turn(Field& y) {
   if (!ahead_) a_.apply(z_, r_, Dagger::Yes);  // z = A^+ r
   ++applications_;
-  blas::cg_beta(z_, scalars_);           // beta = |z|^2 / that of the z before
-  blas::cg_update(p_, y, z_, scalars_);  // y += alpha p, p = z + beta p
+  steps::run(steps::CgBeta{}, {&z_}, scalars_);             // beta = |z|^2 / that of the z before
+  steps::run(steps::CgUpdate{}, {&p_, &y, &z_}, scalars_);  // y += alpha p, p = z + beta p
   turned_ = false;
   solution_.gather();
 }

@@ -1,6 +1,7 @@
 #include "solvers/preconditioners/mr.h"
 
 #include "core/blas/blas.h"
+#include "solvers/steps.h"
 
 namespace quadrille {
 
@@ -18,8 +19,8 @@ void MinimalResidual::apply(Field& y, const Field& x, Dagger dagger) const {
   blas::copy(r_, x);
   for (int step = 0; step < steps_; ++step) {
     a_.apply(t_, r_, dagger);
-    blas::mr_alpha(t_, r_, scalars_);
-    blas::mr_update(t_, r_, y, scalars_);
+    steps::run(steps::MrAlpha{}, {&t_, &r_}, scalars_);
+    steps::run(steps::MrUpdate{}, {&t_, &r_, &y}, scalars_);
   }
 }
 

@@ -2,9 +2,8 @@
 #pragma once
 
 #include "core/api.h"
-#include "core/blas/resident_scalars.h"
-#include "core/blas/scalars.h"
 #include "core/operator/operator.h"
+#include "solvers/steps.h"
 
 namespace quadrille {
 
@@ -31,7 +30,7 @@ class QUADRILLE_API MinimalResidual final : public LinearOperator {
   const LinearOperator& a_;
   int steps_;
   mutable Field r_, t_;  ///< scratch of apply(): what remains, A r
-  mutable blas::ResidentScalars<blas::MrScalars> scalars_;
+  mutable blas::ResidentScalars<steps::MrScalars> scalars_;
 };
 
 }  // namespace quadrille

@@ -83,6 +83,15 @@ TEST(Convert, SitesOfEveryFormat) {
         convert(there, original);
         convert(back, there);
         const std::vector<double> found = numbers_of(back);
+        if (!testing::backend().host_memory()) {  // from double to this precision and back where the field is
+          Field on_device(FieldDesc::of(format, lattice, Subset::Full, Precision::Double, testing::backend()));
+          Field again(there.desc()), home(original.desc());
+          convert(on_device, original);
+          convert(again, on_device);
+          convert(on_device, again);
+          convert(home, on_device);
+          EXPECT_EQ(numbers_of(home), found) << format.name << ", " << to_string(precision);
+        }
         for (std::size_t n = 0; n < expected.size(); ++n) {
           const auto site = expected.begin() + std::ptrdiff_t(n / count * count);
           double norm = norms ? 0 : 1;

@@ -130,7 +130,7 @@ class CpuBackend final : public Backend {
   MemoryPlace place_of(const void* memory) const override { return place_by_driver(memory); }
   void wait_for(void*) override {}
 
-  blas::Sums run(const blas::Call& call) override { return blas::run_on_cpu(call); }
+  void run(const blas::Call& call, double* sums) override { blas::run_on_cpu(call, sums); }
 
   std::size_t cache_bytes() const override { return cache_bytes_; }
   std::size_t allocated_bytes() const override { return allocated_; }

@@ -106,14 +106,20 @@ class CudaBackend final : public Backend {
   MemoryPlace place_of(const void* memory) const override;
   void wait_for(void* stream) override;
 
-  blas::Sums run(const blas::Call& call) override {
+  void run(const blas::Call& call, double* sums) override {
     const FieldDesc& desc = *call.desc;
-    AlgebraCall launch{
-        call.id,      call.op,       desc.site, desc.precision, call.parities, {}, desc.lattice->half_volume(),
-        call.scalars, call.snapshot, {}};
-    if (call.joined != nullptr) launch.boxes = static_cast<const RankSums*>(call.joined)->boxes();
-    std::copy(&call.spans[0][0], &call.spans[0][0] + 2 * blas::max_fields, &launch.spans[0][0]);
-    return cuda::run(launch);
+    AlgebraCall launch{.functor = call.op.functor,
+                       .number = call.op.number,
+                       .site = desc.site,
+                       .precision = desc.precision,
+                       .parities = call.parities,
+                       .spans = {call.spans[0], call.spans[1]},
+                       .sites = desc.lattice->half_volume(),
+                       .scalars = call.resident.scalars,
+                       .snapshot = call.resident.snapshot,
+                       .boxes = {}};
+    if (call.resident.joined != nullptr) launch.boxes = static_cast<const RankSums*>(call.resident.joined)->boxes();
+    call.op.set.run_on_cuda(launch, sums);
   }
   std::unique_ptr<JoinedSums> join_sums(const Communicator& communicator) override {
     return make_rank_sums(communicator);

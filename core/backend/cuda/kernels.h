@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/backend/cuda/channels/rank_boxes.h"
-#include "core/blas/op_table.h"
+#include "core/blas/op_list.h"
 #include "core/field/foreign_spinors.h"
 #include "core/field/site_format.h"
 #include "core/numbers/precision.h"
@@ -12,7 +12,7 @@
 
 namespace quadrille::cuda {
 
-/// One parity of a spinor field in the grouped layout.
+/// One parity of a field, of spinors where nothing else is said, in the grouped layout.
 struct Spinor {
   void* numbers;
   float* norms;  ///< half precision only
@@ -43,19 +43,21 @@ void unpack_sites(const PropagatorColumns& columns, const void* bytes, std::int6
                   int precision);
 std::vector<double> slice_norms(const PropagatorColumns& columns);
 
-/// One operation of field algebra on the parities of its fields. ErrorCode::unsupported for a site that the kernels are
-/// not compiled for.
+/// dst = src over `sites` sites of any format in the grouped layout, between two precisions; norms are null where the
+/// format has none.
+void convert_sites(const Spinor& dst, const Spinor& src, const SiteFormat& format, std::int64_t sites);
+
+/// One operation of field algebra on the parities of its fields.
 struct AlgebraCall {
-  blas::OpId id;
-  const void* op;
+  const void* functor;
+  int number;  ///< of the operation in its set
   SiteFormat site;
   Precision precision;
   int parities;
-  blas::Span spans[2][blas::max_fields];
-  std::int64_t sites;        ///< of a parity
-  void *scalars, *snapshot;  ///< of an operation whose sums stay on the device, which gives none: core/blas/call.h
-  RankBoxes boxes;           ///< of all ranks, for those sums
+  const blas::Span* spans[2];  ///< [parity][field]
+  std::int64_t sites;          ///< of a parity
+  void *scalars, *snapshot;    ///< of an operation whose sums stay on the device, which gives none: core/blas/call.h
+  RankBoxes boxes;             ///< of all ranks, for those sums
 };
-blas::Sums run(const AlgebraCall& call);
 
 }  // namespace quadrille::cuda

@@ -9,7 +9,7 @@
 namespace quadrille::cuda {
 
 CudaLane::CudaLane(CudaBackend& home) : home_(home), stream_(make_stream()) {
-  constexpr std::size_t arrival_bytes = 256, after_result = 128;
+  constexpr std::size_t after_result = most_sums * sizeof(double), arrival_bytes = 2 * after_result;
   arrivals_ = make_pinned(arrival_bytes, cudaHostAllocMapped, "the results of sums");
   std::memset(arrivals_.get(), 0, arrival_bytes);
   reduction_.result = reinterpret_cast<double*>(arrivals_.get());

@@ -49,6 +49,8 @@ struct Reduction {
   unsigned ticket;
 };
 
+/// Sums that one kernel gives to the host.
+constexpr int most_sums = 16;
 /// A reduction over `blocks` blocks of `sums` sums; one at a time in a lane.
 QUADRILLE_API Reduction begin_reduction(std::size_t blocks, int sums);
 /// Waits for it and gives sums[0..count). Errors of the device surface here.

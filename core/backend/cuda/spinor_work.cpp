@@ -45,8 +45,10 @@ class CudaSpinorWork final : public SpinorWork {
       if (dst.desc().precision == src.desc().precision) {
         QUADRILLE_CUDA_CHECK(
             cudaMemcpyAsync(dst.numbers(p), src.numbers(p), bytes, cudaMemcpyDeviceToDevice, stream()));
-      } else {
+      } else if (dst.desc().site == site_formats::spinor) {
         cuda::convert(spinor(dst, p), spinor(src, p), dst.lattice().half_volume());
+      } else {
+        cuda::convert_sites(spinor(dst, p), spinor(src, p), dst.desc().site, dst.lattice().half_volume());
       }
     });
   }

@@ -1,5 +1,5 @@
-// The scalars of BiCGstab's iteration (solvers/methods/bicgstab.cpp): what each operation of core/blas/ops.h takes from
-// them when it begins and makes of its sums when it ends. For the host and devices, one thread at a time.
+// The passes of BiCGstab (solvers/methods/bicgstab.cpp): their work on a site, and how its scalars are formed. For the
+// host and devices; scalars one thread at a time.
 #pragma once
 
 #include "core/blas/ops.h"
@@ -7,7 +7,83 @@
 
 #include <cmath>
 
-namespace quadrille::blas::inline QUADRILLE_ISA {
+namespace quadrille::steps {
+
+using namespace blas;
+
+/// The scalars of BiCGstab, which stay where its fields are (core/blas/resident_scalars.h): formed there from sums and
+/// used by what follows, while the host asks for more. Names are those of
+/// solvers/methods/bicgstab.cpp.
+struct BicgstabScalars {
+  /// Why an iteration went no further; later operations leave every field alone, but for an iteration that
+  /// asks.
+  enum class Ended : int {
+    no,
+    no_alpha,  ///< <r0, v> vanishes
+    half_way,  ///< |s| is at the target
+    no_omega,  ///< |t|^2 or <t, s> vanishes
+    asks,      ///< the host is to decide: r and y are those of the next iteration, p is p - omega v
+  };
+
+  // What the host says of a search: p, r0 and r with rho = <r0, r>.
+  Coefficient rho{};
+  double r2 = 0, r0_norm2 = 0;
+  double target = 0;     ///< an |s| with which the search ends half way
+  double vanishing = 0;  ///< of two norms' product, what an inner product must exceed
+  double rounding = 0;   ///< of |r0| |r|, what rounding does to rho
+  // The sums and scalars of an iteration. At its end rho and r2 are those of the next.
+  Coefficient vr0{}, alpha{}, ts{}, omega{}, next_rho{}, beta{};  ///< vr0 = <v, r0>, ts = <t, s>
+  double v2 = 0, s2 = 0, t2 = 0;
+  Ended ended = Ended::no;
+};
+
+inline namespace QUADRILLE_ISA {
+
+struct BicgstabAlpha : DotAndNorm2 {  // v, r0: <v, r0>, |v|^2
+  static constexpr const char* name = "bicgstab_alpha";
+  using Scalars = BicgstabScalars;
+};
+
+struct BicgstabHalfStep {  // v, r: r -= alpha v, |r|^2
+  using Scalars = BicgstabScalars;
+  Coefficient minus_alpha;
+  QUADRILLE_FIELD_OP("bicgstab_half_step", 0b11, 0b10, 2, 1) {
+    add_product(f[1], minus_alpha, f[0]);
+    add_norm2<A, T, V>(sum[0], f[1]);
+  }
+};
+
+struct BicgstabOmega {  // t, s, r0: <t, s>, |t|^2, <r0, t>, <r0, s>
+  using Scalars = BicgstabScalars;
+  double ask_below;  // the host wants to look at an |r| that is no larger
+  QUADRILLE_FIELD_OP("bicgstab_omega", 0b111, 0b000, 3, 7) {
+    add_dot<A, T, V>(sum, f[0], f[1]);
+    add_norm2<A, T, V>(sum[2], f[0]);
+    add_dot<A, T, V>(sum + 3, f[2], f[0]);
+    add_dot<A, T, V>(sum + 5, f[2], f[1]);
+  }
+};
+
+struct BicgstabUpdate {  // p, t, v, y, r: y += alpha p + omega r, r -= omega t, p = r + beta (p - omega v), |r|^2
+  using Scalars = BicgstabScalars;
+  static constexpr bool shows = true;
+  Coefficient alpha, omega, beta{1, 0};
+  bool goes_on;  // or p = p - omega v
+  QUADRILLE_FIELD_OP("bicgstab_update", 0b11111, 0b11001, 5, 1) {
+    const Coefficient minus_omega{-omega.re, -omega.im};
+    add_product(f[3], alpha, f[0]);
+    add_product(f[3], omega, f[4]);
+    add_product(f[4], minus_omega, f[1]);
+    add_product(f[0], minus_omega, f[2]);
+    Lanes<T, V> p{};
+    if (goes_on) p = f[4];
+    add_product(p, beta, f[0]);
+    f[0] = p;
+    add_norm2<A, T, V>(sum[0], f[4]);
+  }
+};
+
+using BicgstabSteps = OpList<BicgstabAlpha, BicgstabHalfStep, BicgstabOmega, BicgstabUpdate>;
 
 using Ended = BicgstabScalars::Ended;
 
@@ -85,4 +161,5 @@ QUADRILLE_HOST_DEVICE void finish(const BicgstabUpdate& op, BicgstabScalars& now
   if (op.goes_on) now.rho = now.next_rho;
 }
 
-}  // namespace quadrille::blas::inline QUADRILLE_ISA
+}  // namespace QUADRILLE_ISA
+}  // namespace quadrille::steps
