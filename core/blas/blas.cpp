@@ -78,6 +78,8 @@ Complex dot(const Field& x, const Field& y) {
 
 double axpy_norm2(double a, const Field& x, Field& y) { return run(AxpyNorm2{a}, {&x, &y})[0]; }
 
+void axpy_xpay(double a, Field& p, Field& y, const Field& z, double b) { run(AxpyXpay{a, b}, {&p, &y, &z}); }
+
 void cxpay(const Field& x, Complex a, Field& y) { run(Cxpay{coefficient(a)}, {&x, &y}); }
 
 double caxpy_norm2(Complex a, const Field& x, Field& y) { return run(CaxpyNorm2{coefficient(a)}, {&x, &y})[0]; }

@@ -39,6 +39,8 @@ QUADRILLE_API double norm2(const Field& x);
 QUADRILLE_API Complex dot(const Field& x, const Field& y);
 /// y = y + a x, gives |y|^2
 QUADRILLE_API double axpy_norm2(double a, const Field& x, Field& y);
+/// y = y + a p, p = z + b p
+QUADRILLE_API void axpy_xpay(double a, Field& p, Field& y, const Field& z, double b);
 /// y = x + a y, a complex
 QUADRILLE_API void cxpay(const Field& x, Complex a, Field& y);
 

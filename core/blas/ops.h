@@ -78,6 +78,16 @@ struct Cxpay {  // f1 = f0 + a f1
   }
 };
 
+struct AxpyXpay {  // f1 += a f0, f0 = f2 + b f0
+  double a, b;
+  QUADRILLE_FIELD_OP("axpy_xpay", 0b111, 0b011, 3, 0) {
+    add_product(f[1], a, f[0]);
+    Lanes<T, V> p = f[2];
+    add_product(p, b, f[0]);
+    f[0] = p;
+  }
+};
+
 struct CaxpyNorm2 {  // f1 += a f0, |f1|^2
   Coefficient a;
   QUADRILLE_FIELD_OP("caxpy_norm2", 0b11, 0b10, 2, 1) {
@@ -108,6 +118,6 @@ struct Caxpys {  // f_count += sum over i < count of a_i f_i
 };
 
 using Ops = OpList<Zero, Copy, Scale, Axpy, Xpay, Caxpy, Cxpay, SubtractNorm2, Norm2, Dot, DotAndNorm2, AxpyNorm2,
-                   CaxpyNorm2, Dots<2>, Dots<3>, Dots<4>, Caxpys<2>, Caxpys<3>, Caxpys<4>>;
+                   AxpyXpay, CaxpyNorm2, Dots<2>, Dots<3>, Dots<4>, Caxpys<2>, Caxpys<3>, Caxpys<4>>;
 
 }  // namespace quadrille::blas::inline QUADRILLE_ISA

@@ -61,6 +61,7 @@ const std::vector<Operation>& operations() {
       {[](const Fields& f) { blas::dot(*f[0], *f[1]); }, false},
       {[](const Fields& f) { blas::subtract_norm2(*f[0], *f[1]); }},
       {[](const Fields& f) { blas::axpy_norm2(1e-3, *f[0], *f[1]); }},
+      {[](const Fields& f) { blas::axpy_xpay(1e-3, *f[0], *f[1], *f[2], 0.5); }},
       {[](const Fields& f) { blas::cxpay(*f[0], 0.5 * w, *f[1]); }},
       {[](const Fields& f) { steps::run(steps::CgAlpha{}, {f[0]}, cg(*f[0])); }, false},
       {[](const Fields& f) {

@@ -53,6 +53,11 @@ TEST_F(Blas, LinearCombinations) {
     y = values(f[1]);
     blas::cxpay(f[0], b, f[1]);
     expect_field(f[1], combine(1, x, b, y), tolerance);
+    y = values(f[1]);
+    const Array p = values(f[2]);
+    blas::axpy_xpay(0.7, f[2], f[1], f[0], -1.2);
+    expect_field(f[1], combine(0.7, p, 1, y), tolerance);
+    expect_field(f[2], combine(1, x, -1.2, p), tolerance);
   });
 }
 
