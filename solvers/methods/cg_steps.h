@@ -48,15 +48,9 @@ struct CgBeta : Norm2 {  // z: |z|^2
   using Scalars = CgScalars;
 };
 
-struct CgUpdate {  // p, y, z: y += alpha p, p = z + beta p
+struct CgUpdate : AxpyXpay {  // p, y, z: y += alpha p, p = z + beta p
+  static constexpr const char* name = "cg_update";
   using Scalars = CgScalars;
-  double alpha, beta;
-  QUADRILLE_FIELD_OP("cg_update", 0b111, 0b011, 3, 0) {
-    add_product(f[1], alpha, f[0]);
-    Lanes<T, V> p = f[2];
-    add_product(p, beta, f[0]);
-    f[0] = p;
-  }
 };
 
 using CgSteps = OpList<CgAlpha, CgResidual, CgBeta, CgUpdate>;
@@ -93,8 +87,8 @@ QUADRILLE_HOST_DEVICE void finish(const CgBeta&, CgScalars& now, const double* s
 }
 
 QUADRILLE_HOST_DEVICE bool begin(CgUpdate& op, const CgScalars& now) {
-  op.alpha = now.alpha;
-  op.beta = now.beta;
+  op.a = now.alpha;
+  op.b = now.beta;
   return now.ended != CgScalars::Ended::no_alpha;
 }
 

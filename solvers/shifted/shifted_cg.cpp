@@ -76,8 +76,13 @@ class ShiftedCg::Search {
   void begin();
   /// One iteration as far as the residual. False: it was none, and the solve has stopped.
   bool step();
-  /// x_k += alpha_k p_k, and the new zeta_k; those that have met their targets leave.
+  /// The new zeta_k; those that have met their targets leave with x_k += alpha_k p_k, that of others waits for turn().
   void step_further();
+  /// x_k += alpha_k p_k where that has waited.
+  void take_step(std::size_t k);
+  void take_steps();
+  /// What x_k gains is added here.
+  Field& target(std::size_t k) { return inside() ? with_.gathered_[k] : *x_[k + 1]; }
   /// Puts a true residual in place of the iterated one where that is due; gives whether it did.
   bool update();
   /// New directions from the new residual; `updated`: it was replaced.
@@ -155,10 +160,20 @@ void ShiftedCg::Search::step_further() {
     if (!f.active) continue;
     const double before = f.zeta_before * alpha_before_;
     f.zeta_next = f.zeta * before / (alpha_ * beta_ * (f.zeta_before - f.zeta) + before * (1 + f.distance * alpha_));
-    blas::axpy(alpha_ * f.zeta_next, now_->further[k], inside() ? with_.gathered_[k] : *x_[k + 1]);
+    f.step = alpha_ * f.zeta_next;
     ++f.iterations;
     f.active = f.zeta_next * std::sqrt(next_) > margin_of_recurrence * f.target && f.zeta_next != 0;
+    if (!f.active) take_step(k);
   }
+}
+
+void ShiftedCg::Search::take_step(std::size_t k) {
+  if (further_[k].step != 0) blas::axpy(further_[k].step, now_->further[k], target(k));
+  further_[k].step = 0;
+}
+
+void ShiftedCg::Search::take_steps() {
+  for (std::size_t k = 0; k < further_.size(); ++k) take_step(k);
 }
 
 bool ShiftedCg::Search::update() {
@@ -184,6 +199,7 @@ bool ShiftedCg::Search::update() {
 void ShiftedCg::Search::turn(bool updated) {
   Space& s = *now_;
   if (updated && monitor_.lost_touch()) {
+    take_steps();
     begin_anew();
     monitor_.began_anew();
     r2_ = next_;
@@ -195,7 +211,9 @@ void ShiftedCg::Search::turn(bool updated) {
   for (std::size_t k = 0; k < further_.size(); ++k) {
     Further& f = further_[k];
     if (!f.active) continue;
-    blas::xpay(s.r, beta * f.zeta_next / f.zeta, s.further[k]);
+    // x_k += alpha_k p_k, p_k = r + beta_k p_k
+    blas::axpy_xpay(f.step, s.further[k], target(k), s.r, beta * f.zeta_next / f.zeta);
+    f.step = 0;
     f.zeta_before = f.zeta;
     f.zeta = f.zeta_next;
   }
@@ -257,6 +275,7 @@ SolveReport ShiftedCg::Search::run() {
     turn(updated);
     if (with_.inner_ && !inside() && may_enter()) enter();
   }
+  take_steps();
   gather_further(true);
   monitor_.count_flops(outer_applications_ * with_.outer_.a.flops());
   if (inside()) return with_.solution_.finish(monitor_, *x_[0], b_, inner_applications_);

@@ -29,7 +29,7 @@ QUADRILLE_API void check_shifts(std::span<const double> shifts);
 /// target all the same is refined by the same method.
 ///
 /// Traffic of an iteration besides the operator: 8 fields read and 3 written, and for each further shift that has not
-/// met its target 4 read and 2 written.
+/// met its target 3 read and 2 written.
 class QUADRILLE_API ShiftedCg {
  public:
   /// `inner`, `delta` as in solvers/methods/methods.h. The operators outlive this object; `shifts` at most in a call of
@@ -69,6 +69,7 @@ class QUADRILLE_API ShiftedCg {
   struct Further {
     double distance = 0;  ///< from the smallest shift
     double target = 0, zeta = 1, zeta_before = 1, zeta_next = 1;
+    double step = 0;  ///< of x along its direction, not yet taken
     bool active = false;
     int iterations = 0;
   };
