@@ -2,6 +2,7 @@
 
 #include "solvers/defect_correction.h"
 #include "solvers/methods/methods.h"
+#include "solvers/parameter_ranges.h"
 #include "solvers/preconditioners/preconditioners.h"
 
 #include <fmt/format.h>
@@ -21,27 +22,6 @@ Parameter choice(std::string name, std::string default_text, std::vector<std::st
   return p;
 }
 
-Parameter fraction(std::string name, std::string default_text, std::string help) {
-  Parameter p;
-  p.name = std::move(name);
-  p.type = ParameterType::real;
-  p.help = std::move(help);
-  p.default_text = std::move(default_text);
-  p.minimum = 0;
-  p.maximum = 1;
-  p.minimum_open = p.maximum_open = true;
-  return p;
-}
-
-Parameter count(std::string name, double most, std::string default_text, std::string help) {
-  return {.name = std::move(name),
-          .type = ParameterType::integer,
-          .help = std::move(help),
-          .default_text = std::move(default_text),
-          .minimum = 1,
-          .maximum = most};
-}
-
 std::unique_ptr<Solver> of_cg(const SolverParts& parts, const Parameters&) { return make_cg(parts); }
 std::unique_ptr<Solver> of_bicgstab(const SolverParts& parts, const Parameters&) { return make_bicgstab(parts); }
 std::unique_ptr<Solver> of_bicgstab_l(const SolverParts& parts, const Parameters& parameters) {
@@ -49,6 +29,9 @@ std::unique_ptr<Solver> of_bicgstab_l(const SolverParts& parts, const Parameters
 }
 std::unique_ptr<Solver> of_gcr(const SolverParts& parts, const Parameters& parameters) {
   return make_gcr(parts, int(parameters.integer("restart_length")));
+}
+std::unique_ptr<Solver> of_mr(const SolverParts& parts, const Parameters& parameters) {
+  return make_mr(parts, parameters.real("omega"));
 }
 
 std::vector<std::string> names() {
@@ -105,8 +88,8 @@ ParameterTable make_table() {
   table.name = "solver";
   table.help = "how linear systems are solved";
   table.parameters = {
-      fraction("tolerance", "1.0e-10",
-               "a solve has converged when |b - M x| / |b| of the full system, in double, is at most this"),
+      between("tolerance", 0, 1, "1.0e-10",
+              "a solve has converged when |b - M x| / |b| of the full system, in double, is at most this"),
       count("max_iterations", 1e9, "10000", "limit on the iterations for one right-hand side, restarts included"),
       choice("scheme", "reliable", {"reliable", "defect", "uniform"},
              "reliable: iterate in sloppy precision with reliable updates of the residual; defect: defect correction, "
@@ -115,9 +98,9 @@ ParameterTable make_table() {
              "precision of the outer operator; single and half only with scheme: uniform"),
       choice("reconstruct", "18", reconstructions,
              "real numbers stored per link of the outer operator; with 12 and 8 links must be unitary to 1e-13"),
-      fraction("delta", "0.1",
-               "reliable: an update when |r| has fallen by this factor (CG: earlier where rounding requires it; "
-               "BiCGstab in half: at 0.1 at the latest); defect: by how much one inner solve reduces the residual"),
+      between("delta", 0, 1, "0.1",
+              "reliable: an update when |r| has fallen by this factor (CG: earlier where rounding requires it; "
+              "BiCGstab in half: at 0.1 at the latest); defect: by how much one inner solve reduces the residual"),
       sloppy_group(),
       preconditioning_group(),
   };
@@ -220,6 +203,14 @@ const std::vector<SolverEntry>& solver_registry() {
        "GCR_INVERTER",
        "RsdGCR",
        "MaxGCR"},
+      {"mr",
+       "the minimal-residual iteration with overrelaxation, applied directly to M: for heavy quarks",
+       {between("omega", 0, 2, "1.1", "overrelaxation")},
+       of_mr,
+       nullptr,
+       "MR_INVERTER",
+       "RsdMR",
+       "MaxMR"},
   };
   return registry;
 }

@@ -12,7 +12,10 @@ using namespace blas;
 /// The scalars of MR, which stay where its fields are (core/blas/resident_scalars.h).
 struct MrScalars {
   double omega = 1;  ///< relaxation
+  // The sums and scalars of a step.
   Coefficient alpha{};
+  double t2 = 0, tr = 0;  ///< |t|^2 and |<t, r>|
+  double r2 = 0;          ///< of the new r, where it is asked for
 };
 
 inline namespace QUADRILLE_ISA {
@@ -31,20 +34,40 @@ struct MrUpdate {  // t, r, y: y += alpha r, r -= alpha t
   }
 };
 
-using MrSteps = OpList<MrAlpha, MrUpdate>;
+struct MrUpdateNorm2 {  // t, r, y: as MrUpdate, |r|^2
+  using Scalars = MrScalars;
+  static constexpr bool shows = true;
+  Coefficient alpha;
+  QUADRILLE_FIELD_OP("mr_update_norm2", 0b111, 0b110, 3, 1) {
+    add_product(f[2], alpha, f[1]);
+    add_product(f[1], Coefficient{-alpha.re, -alpha.im}, f[0]);
+    add_norm2<A, T, V>(sum[0], f[1]);
+  }
+};
+
+using MrSteps = OpList<MrAlpha, MrUpdate, MrUpdateNorm2>;
 
 QUADRILLE_HOST_DEVICE bool begin(MrAlpha&, const MrScalars&) { return true; }
 
 /// alpha = omega <t, r> / |t|^2; 0 where t vanishes: nothing is left to do.
 QUADRILLE_HOST_DEVICE void finish(const MrAlpha&, MrScalars& now, const double* sums) {
-  const double t2 = sums[2];
-  now.alpha = t2 > 0 ? Coefficient{now.omega * sums[0] / t2, now.omega * sums[1] / t2} : Coefficient{};
+  now.t2 = sums[2];
+  now.tr = magnitude(Coefficient{sums[0], sums[1]});
+  const double factor = now.omega / now.t2;
+  now.alpha = now.t2 > 0 ? Coefficient{factor * sums[0], factor * sums[1]} : Coefficient{};
 }
 
 QUADRILLE_HOST_DEVICE bool begin(MrUpdate& op, const MrScalars& now) {
   op.alpha = now.alpha;
   return true;
 }
+
+QUADRILLE_HOST_DEVICE bool begin(MrUpdateNorm2& op, const MrScalars& now) {
+  op.alpha = now.alpha;
+  return true;
+}
+
+QUADRILLE_HOST_DEVICE void finish(const MrUpdateNorm2&, MrScalars& now, const double* sums) { now.r2 = sums[0]; }
 
 }  // namespace QUADRILLE_ISA
 }  // namespace quadrille::steps

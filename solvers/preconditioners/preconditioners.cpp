@@ -2,6 +2,7 @@
 
 #include "core/error.h"
 #include "solvers/methods/methods.h"
+#include "solvers/parameter_ranges.h"
 #include "solvers/preconditioners/mr.h"
 #include "solvers/preconditioners/solver_operator.h"
 
@@ -11,27 +12,7 @@ namespace quadrille {
 
 namespace {
 
-Parameter count(std::string name, std::string by_default, std::string help) {
-  return {.name = std::move(name),
-          .type = ParameterType::integer,
-          .help = std::move(help),
-          .default_text = std::move(by_default),
-          .minimum = 1,
-          .maximum = 1000};
-}
-
-Parameter between(std::string name, double least, double most, std::string by_default, std::string help) {
-  return {.name = std::move(name),
-          .type = ParameterType::real,
-          .help = std::move(help),
-          .default_text = std::move(by_default),
-          .minimum = least,
-          .maximum = most,
-          .minimum_open = true,
-          .maximum_open = true};
-}
-
-std::shared_ptr<const LinearOperator> make_mr(const LinearOperator& a, const Parameters& p) {
+std::shared_ptr<const LinearOperator> make_mr_steps(const LinearOperator& a, const Parameters& p) {
   return std::make_shared<MinimalResidual>(a, int(p.integer("steps")), p.real("omega"));
 }
 
@@ -46,14 +27,14 @@ const std::vector<PreconditionerEntry>& preconditioner_registry() {
       {"mr",
        {.name = "preconditioner mr",
         .help = "a few steps of MR, in the precision of the iterations",
-        .parameters = {count("steps", "4", "operator applications in one application of the preconditioner"),
+        .parameters = {count("steps", 1000, "4", "operator applications in one application of the preconditioner"),
                        between("omega", 0, 2, "0.85", "relaxation")}},
-       make_mr},
+       make_mr_steps},
       {"bicgstab",
        {.name = "preconditioner bicgstab",
         .help = "an incomplete solve by BiCGstab, in the precision of the iterations",
         .parameters = {between("tolerance", 0, 1, "0.1", "relative residual at which it ends"),
-                       count("max_iterations", "10", "or iterations after which it does")}},
+                       count("max_iterations", 1000, "10", "or iterations after which it does")}},
        make_bicgstab_steps},
   };
   return registry;

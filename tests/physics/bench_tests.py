@@ -14,7 +14,7 @@ import harness
 from harness import ProgramTest
 
 SMALL = ("--dims", "4", "4", "4", "8")
-METHODS = ("cg", "bicgstab", "bicgstab_l", "gcr")
+METHODS = ("cg", "bicgstab", "bicgstab_l", "gcr", "mr")
 KEYS = ["kernel", "precision", "reconstruct", "temporal_gauge", "xpay", "parity", "dims", "grid", "sites", "bytes_per_site",
         "backend", "isa", "threads", "seconds", "gflops", "gbs", "fraction"]
 NUMBER_BYTES = {"double": 8, "single": 4, "half": 2}
@@ -131,8 +131,8 @@ class Bench(BenchTest):
         self.assertEqual([(row["kernel"], row["temporal_gauge"]) for row in results["kernels"]],
                          [(kernel, temporal) for kernel in METHODS for temporal in (False, True)])
         for row in results["kernels"]:
-            # An iteration applies M^+ M, or M twice (GCR: M): four hopping terms, and field algebra on top of them.
-            hops = 2 if row["kernel"] == "gcr" else 4
+            # An iteration applies M^+ M, or M twice (GCR and MR: M): four hopping terms, and field algebra on top of them.
+            hops = 2 if row["kernel"] in ("gcr", "mr") else 4
             hop = dslash_bytes({**row, "xpay": False})
             self.assertGreater(row["gflops"] * row["seconds"] * 1e9, hops * DSLASH_FLOPS * row["sites"])
             self.assertGreater(row["bytes_per_site"], hops * hop)

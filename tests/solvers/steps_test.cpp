@@ -32,6 +32,14 @@ TEST_F(Steps, MrPasses) {
     const Complex alpha = 0.8 * dot(t, r) / norm2(t);
     expect_field(f[1], combine(1, r, -alpha, t), 10 * tolerance);
     expect_field(f[2], combine(1, y, alpha, r), 10 * tolerance);
+    const Array r_new = values(f[1]), y_new = values(f[2]);
+    steps::run(steps::MrAlpha{}, {&f[0], &f[1]}, held);
+    steps::run(steps::MrUpdateNorm2{}, {&f[0], &f[1], &f[2]}, held);
+    held.record();
+    const Complex next = 0.8 * dot(t, r_new) / norm2(t);
+    expect_field(f[1], combine(1, r_new, -next, t), 10 * tolerance);
+    expect_field(f[2], combine(1, y_new, next, r_new), 10 * tolerance);
+    EXPECT_NEAR(held.snapshot().r2 / norm2(values(f[1])), 1, 20 * tolerance + 1e-10);
     const Array left[2] = {values(f[1]), values(f[2])};
     blas::zero(f[0]);
     steps::run(steps::MrAlpha{}, {&f[0], &f[1]}, held);

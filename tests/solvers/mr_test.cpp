@@ -1,0 +1,39 @@
+// MR as a method of its own.
+#include "method_checks.h"
+#include "solvers/methods/methods.h"
+
+#include <gtest/gtest.h>
+
+namespace quadrille::test {
+namespace {
+
+// Eigenvalues on the right of the imaginary axis, as MR needs them.
+constexpr ToySpectrum right_half{.smallest = 0.2, .angle = 0.7};
+
+std::unique_ptr<Solver> mr(const SolverParts& parts) { return make_mr(parts, 1.1); }
+
+TEST(Mr, UniformDouble) { check_uniform_double(mr, right_half); }
+TEST(Mr, Reliable) { check_reliable(mr, right_half); }
+TEST(Mr, AllocatesNothing) { check_allocates_nothing(mr, right_half); }
+TEST(Mr, SameBitsForAnyThreads) { check_threads(mr, right_half); }
+TEST(Mr, Ends) { check_ends(mr, right_half); }
+TEST(Mr, Stagnates) { check_stagnation(mr, right_half); }
+
+/// Each step shortens r by the part of it along A r: |r'|^2 = |r|^2 - omega (2 - omega) |<A r, r>|^2 / |A r|^2.
+TEST(Mr, ResidualNeverGrows) {
+  const std::uint64_t seed = next_seed();
+  const Lattice lattice({4, 4, 4, 4});
+  const ToyOperator a(lattice, right_half, seed);
+  const Field b = gaussian(a.field_desc(), seed);
+  for (const double omega : {0.5, 1.0, 1.7}) {
+    Field x(a.field_desc());
+    const SolveReport report = make_mr({a}, omega)->solve(x, b, {1e-8 * norm(b), 4000});
+    EXPECT_TRUE(report.converged) << omega << ": " << report.message;
+    for (std::size_t i = 1; i < report.history.size(); ++i) {
+      EXPECT_LE(report.history[i].iterated, report.history[i - 1].iterated * (1 + 1e-12)) << omega;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace quadrille::test
