@@ -10,6 +10,9 @@ import typing
 NUMBER_BYTES = {"double": 8, "single": 4, "half": 2}
 ENUMS = {"double": "Double", "single": "Single", "half": "Half"}
 COLORS = range(3)
+# Real numbers of a spinor, and of the half that a projector leaves (core/field/site_format.h).
+SPINOR = 4 * len(COLORS) * 2
+HALF_SPINOR = SPINOR // 2
 
 
 def name(kernel):
@@ -17,7 +20,7 @@ def name(kernel):
 
 
 def spinor_bytes(kernel):
-    return 24 * NUMBER_BYTES[kernel["precision"]] + (4 if kernel["precision"] == "half" else 0)
+    return SPINOR * NUMBER_BYTES[kernel["precision"]] + (4 if kernel["precision"] == "half" else 0)
 
 
 def link_bytes(kernel):
@@ -200,7 +203,7 @@ def spinor_pointers(hop):
 
 
 def components(prefix="a"):
-    """(name, half of the spinor, index within it) of the 24 numbers of a spinor, the result by default."""
+    """(name, half of the spinor, index within it) of the numbers of a spinor, the result by default."""
     for spin in range(4):
         for c in COLORS:
             for k, part in enumerate("ri"):

@@ -7,7 +7,7 @@ Every hop asks for what it will read in the next block.
 In half precision quanta are added as integers, and links and spinors stay whole numbers until the sum: `unit` carries
 the quanta, the norm of the neighbour and the factor of the hop.
 The links of all hops lie with the site that they lead to, backward ones too: they are never rotated, and are read as one
-stream. Crossing the edge of the virtual sub-lattices is a lane rotation of the 12 half-spinor numbers, together with the
+stream. Crossing the edge of the virtual sub-lattices is a lane rotation of the half-spinor numbers, together with the
 boundary phase.
 Where a hop leads to another rank, the projected half spinor comes from a ghost zone that the pack kernel of that rank has
 filled; `edges` is false in the kernel of all other blocks, and of a single rank.
@@ -15,6 +15,8 @@ filled; `edges` is false in the kernel of all other blocks, and of a single rank
 
 from codegen.emit.common import (
     COLORS,
+    HALF_SPINOR,
+    SPINOR,
     Site,
     accumulation_lines,
     components,
@@ -136,7 +138,7 @@ def link_address(kernel, hop, block):
 
 def prefetch_lines(kernel, hop):
     lines = [f"const std::int64_t there = next_neighbours[{hop.direction}];"]
-    lines += [f"prefetch<12 * V>(in_{side} + there * 24 * V);" for side in spinor_pointers(hop)]
+    lines += [f"prefetch<{HALF_SPINOR} * V>(in_{side} + there * {SPINOR} * V);" for side in spinor_pointers(hop)]
     if kernel["precision"] == "half":
         lines.append("prefetch<V>(args.in_norms + there * V);")
     condition = f"if ({link_needed(hop, 'next_wraps')}) " if hop.mu == 3 else ""
@@ -182,8 +184,8 @@ def hop_without_link(kernel, hop, started):
 def hop_lines(kernel, hop, started):
     body = prefetch_lines(kernel, hop)
     body.append(f"const std::int64_t there = neighbours[{hop.direction}];")
-    body += [f"const Number* {side} = in_{side} + there * 24 * V;" for side in spinor_pointers(hop)]
-    body.append(f"const Number* ghost = edges ? static_cast<const Number*>(args.ghosts[{hop.direction}]) + there * 12 * V : nullptr;")
+    body += [f"const Number* {side} = in_{side} + there * {SPINOR} * V;" for side in spinor_pointers(hop)]
+    body.append(f"const Number* ghost = edges ? static_cast<const Number*>(args.ghosts[{hop.direction}]) + there * {HALF_SPINOR} * V : nullptr;")
     if kernel["precision"] == "half":
         body.append(f"const float* norms = {outside(hop)} ? args.ghost_norms[{hop.direction}] : args.in_norms;")
         body.append(f"Real unit = load<SingleStorage, V>(norms + there * V) * (quantum * {hop.coefficient});")
@@ -203,7 +205,7 @@ def hop_lines(kernel, hop, started):
 def site(operator, kernel):
     """How a block of sites reads z and chiral blocks."""
     half, size = kernel["precision"] == "half", operator.BLOCKS.numbers
-    load_z = [f"const Number* z_{side} = static_cast<const Number*>(args.z) + (block * 24 + args.{side}) * V;" for side in SIDES]
+    load_z = [f"const Number* z_{side} = static_cast<const Number*>(args.z) + (block * {SPINOR} + args.{side}) * V;" for side in SIDES]
 
     def load_blocks(of, _):
         unit = [f"const Real unit = load<SingleStorage, V>(args.{of}_norms + block * V) * quantum;"] if half else []
@@ -232,7 +234,7 @@ def with_blocks_source(operator, kernel):
     code = "\n".join(indented(lines))
     return f"""/// Chiral blocks on the hops' sum, which becomes the result, or on z.
 template <int V>
-[[gnu::noinline]] void with_blocks(const DslashArgs& args, std::int64_t block, Vec<{REAL[kernel['precision']]}, V> (&sum)[24]) {{
+[[gnu::noinline]] void with_blocks(const DslashArgs& args, std::int64_t block, Vec<{REAL[kernel['precision']]}, V> (&sum)[{SPINOR}]) {{
   {types(kernel)}
 {code}
 }}
@@ -245,7 +247,7 @@ def result_lines(operator, kernel):
     names = [x for x, _, _ in components()]
     lines = [f"{x} *= T(args.{number.of});" for x in names]
     lines += when(f"args.{twist.of} != 0", [f"const T twist = T(args.{twist.of});", *twist_lines("a", "twist")])
-    with_blocks = [f"Real sum[24] = {{{', '.join(names)}}};", "with_blocks<V>(args, block, sum);"]
+    with_blocks = [f"Real sum[{SPINOR}] = {{{', '.join(names)}}};", "with_blocks<V>(args, block, sum);"]
     with_blocks += [f"{x} = sum[{k}];" for k, x in enumerate(names)]
     lines += either(site(operator, kernel).has_blocks(operator.BLOCKS.of), with_blocks, sum_and_z_lines(operator, site(operator, kernel)))
     return lines + result_stores(kernel)
@@ -258,15 +260,15 @@ def result_stores(kernel):
             names = ", ".join(x for x, s, _ in components() if s == side)
             lines.append(f"const Real {side}_result[] = {{{names}}};")
         lines += [
-            "Real result[24];",
-            "for (int i = 0; i < 12; ++i) result[args.upper + i] = upper_result[i];",
-            "for (int i = 0; i < 12; ++i) result[args.lower + i] = lower_result[i];",
-            "Number* numbers = static_cast<Number*>(args.out) + block * 24 * V;",
+            f"Real result[{SPINOR}];",
+            f"for (int i = 0; i < {HALF_SPINOR}; ++i) result[args.upper + i] = upper_result[i];",
+            f"for (int i = 0; i < {HALF_SPINOR}; ++i) result[args.lower + i] = lower_result[i];",
+            f"Number* numbers = static_cast<Number*>(args.out) + block * {SPINOR} * V;",
             "float* norms = args.out_norms + block * V;",
         ]
-        return lines + either("args.stream", ["store_half<true, V>(numbers, norms, result, 24);"],
-                              ["store_half<false, V>(numbers, norms, result, 24);"])
-    lines = [f"Number* out_{side} = static_cast<Number*>(args.out) + (block * 24 + args.{side}) * V;" for side in SIDES]
+        return lines + either("args.stream", [f"store_half<true, V>(numbers, norms, result, {SPINOR});"],
+                              [f"store_half<false, V>(numbers, norms, result, {SPINOR});"])
+    lines = [f"Number* out_{side} = static_cast<Number*>(args.out) + (block * {SPINOR} + args.{side}) * V;" for side in SIDES]
     stores = {past: [f"store<{past}, T, V>(out_{side} + {index} * V, {x});" for x, side, index in components()]
               for past in ("true", "false")}
     return lines + either("args.stream", stores["true"], stores["false"])
@@ -369,14 +371,14 @@ void QUADRILLE_JOIN({stem}_, QUADRILLE_ISA)(const {args}& args, int lanes, std::
 
 def pack_lines(kernel, hop):
     half = kernel["precision"] == "half"
-    lines = [f"const Number* {side} = in_{side} + there * 24 * V;" for side in spinor_pointers(hop)]
+    lines = [f"const Number* {side} = in_{side} + there * {SPINOR} * V;" for side in spinor_pointers(hop)]
     found = [one for a in range(2) for one in projections(kernel, hop, a)]
     if half:
         lines.append("const Real unit = load<SingleStorage, V>(args.in_norms + there * V) * quantum;")
         lines.append("const Real h[] = {")
         lines += [f"    {expression} * unit," for _, expression in found] + ["};"]
-        return lines + ["store_half<false, V>(out + at * 12 * V, args.out_norms + at * V, h, 12);"]
-    return lines + [f"store<false, T, V>(out + (at * 12 + {k}) * V, {expression});" for k, (_, expression) in enumerate(found)]
+        return lines + [f"store_half<false, V>(out + at * {HALF_SPINOR} * V, args.out_norms + at * V, h, {HALF_SPINOR});"]
+    return lines + [f"store<false, T, V>(out + (at * {HALF_SPINOR} + {k}) * V, {expression});" for k, (_, expression) in enumerate(found)]
 
 
 def pack_source(operator, kernel, stem):
@@ -390,7 +392,7 @@ def pack_source(operator, kernel, stem):
     code = "\n".join("    " + line for line in cases)
     return f"""// {stem}: generated by codegen/gen.py for codegen/operators/{operator.NAME}.py. Do not edit.
 //
-// The projected half spinors, 12 real numbers per site, that hops from other ranks find at the blocks [begin, end) of a list.
+// The projected half spinors, {HALF_SPINOR} real numbers per site, that hops from other ranks find at the blocks [begin, end) of a list.
 {OPENING}
 template <int V>
 void pack(const PackArgs& args, std::int64_t begin, std::int64_t end) {{
@@ -415,7 +417,7 @@ void pack(const PackArgs& args, std::int64_t begin, std::int64_t end) {{
 def local_source(operator, kernel, stem):
     """The kernel of site-local terms on z: with blocks the sum is 0."""
     names = [x for x, _, _ in components()]
-    with_blocks = ["Real sum[24] = {};", "with_blocks<V>(args, block, sum);", *(f"{x} = sum[{k}];" for k, x in enumerate(names))]
+    with_blocks = [f"Real sum[{SPINOR}] = {{}};", "with_blocks<V>(args, block, sum);", *(f"{x} = sum[{k}];" for k, x in enumerate(names))]
     without = z_lines(operator, site(operator, kernel), "a", False)
     lines = [declared(names)] + either(site(operator, kernel).has_blocks(operator.BLOCKS.of), with_blocks, without) + result_stores(kernel)
     code = "\n".join("    " + line for line in lines)
