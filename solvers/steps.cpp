@@ -9,14 +9,14 @@ namespace quadrille::steps {
 QUADRILLE_DECLARE_FOR_ISAS(ChunkKernel, find_kernel, (int op, Precision precision, int lanes))
 void run_cuda(const cuda::AlgebraCall& call, double* sums);
 
-const OpSet& set() {
-  static const OpSet all = blas::make_set(
+const OpSet& op_set() {
+  static const OpSet set = blas::make_set(
       Steps{},
       [](Isa isa, int op, Precision precision, int lanes) {
         return QUADRILLE_OF_ISA(isa, find_kernel)(op, precision, lanes);
       },
       [](auto) { return &run_cuda; });
-  return all;
+  return set;
 }
 
 }  // namespace quadrille::steps

@@ -12,12 +12,12 @@
 namespace quadrille::steps {
 
 /// The passes as one set.
-const OpSet& set();
+const OpSet& op_set();
 
 /// One pass over fields in the order of its functor. Throws as core/blas/blas.h does.
 template <class Op>
 void run(const Op& op, const FieldsOf<Op>& fields, ResidentScalars<typename Op::Scalars>& scalars) {
-  launch_resident(set(), Steps::number_of<Op>(), op, fields, scalars);
+  launch_resident(op_set(), Steps::number_of<Op>(), op, fields, scalars);
 }
 
 }  // namespace quadrille::steps

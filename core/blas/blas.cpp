@@ -18,15 +18,19 @@ void run_cuda(const cuda::AlgebraCall& call, double* sums);
 
 namespace {
 
-template <class Op>
-auto run(const Op& op, const FieldsOf<Op>& fields) {
+const OpSet& op_set() {
   static const OpSet set = make_set(
       Ops{},
       [](Isa isa, int number, Precision precision, int lanes) {
         return QUADRILLE_OF_ISA(isa, find_kernel)(number, precision, lanes);
       },
       [](auto) { return &run_cuda; });
-  return launch(set, Ops::number_of<Op>(), op, fields);
+  return set;
+}
+
+template <class Op>
+auto run(const Op& op, const FieldsOf<Op>& fields) {
+  return launch(op_set(), Ops::number_of<Op>(), op, fields);
 }
 
 Coefficient coefficient(Complex a) { return {a.real(), a.imag()}; }
