@@ -3,7 +3,7 @@
 
 #include "solvers/methods/bicgstab_steps.h"
 #include "solvers/methods/cg_steps.h"
-#include "solvers/preconditioners/mr_steps.h"
+#include "solvers/methods/mr_steps.h"
 
 namespace quadrille::steps::inline QUADRILLE_ISA {
 

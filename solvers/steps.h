@@ -1,5 +1,5 @@
 // The fused passes of the solvers on fields. Each stands beside its method (methods/cg_steps.h,
-// methods/bicgstab_steps.h, preconditioners/mr_steps.h) with its formulas.
+// methods/bicgstab_steps.h, methods/mr_steps.h) with its formulas.
 //
 // Their scalars stay where the fields are: a pass takes what it needs from them, leaves in them what it forms, and does
 // not synchronise with the host. Once they say that the iteration has ended a pass does nothing, as their type

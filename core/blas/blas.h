@@ -1,8 +1,8 @@
 // Fused field algebra on vectors of complex numbers: spinors, half spinors or whatever else a site holds
-// (core/field/site_format.h), on a device of 2 x 12 or 1 x 12 real numbers. Every function takes fields of one
-// description (ErrorCode::internal otherwise). ErrorCode::unsupported for links, for an odd count of numbers a site,
-// for half precision without norms and for several right-hand sides. Nothing is allocated once a function has run on a
-// field of the same size.
+// (core/field/site_format.h). Every function takes fields of one description (ErrorCode::internal otherwise).
+// ErrorCode::unsupported for links, for an odd count of numbers a site or more than most_site_numbers, for half
+// precision without norms and for several right-hand sides. Nothing is allocated once a function has run on a field of
+// the same size.
 //
 // Sums are in double: a partial sum for each chunk of 1,024 sites in layout order, combined in a fixed tree, then over
 // the ranks: the same bits for any number of threads. A component that is not finite makes every sum over it not

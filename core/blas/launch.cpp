@@ -56,7 +56,7 @@ struct Format {
   std::vector<KernelRecord*> records;
 };
 
-/// All records of a format are made with the first: what a solver comes to late must not allocate.
+/// All records of a set in one format are made with the first: what a solver comes to late must not allocate.
 KernelRecord& record(const Operation& op, const FieldDesc& desc) {
   std::any& kept = kernel_log().field_algebra;
   if (!kept.has_value()) kept = std::vector<Format>{};
@@ -71,9 +71,12 @@ KernelRecord& record(const Operation& op, const FieldDesc& desc) {
   return *known.back().records[std::size_t(op.number)];
 }
 
-/// Partial sums of the call that this thread runs; grows to its largest lattice and stays.
-std::vector<double>& partial_sums() {
+/// Partial sums of the call that this thread runs, with room for those of any operation; grows to its largest lattice
+/// and stays.
+std::vector<double>& partial_sums(std::int64_t rows) {
   thread_local std::vector<double> sums;
+  const std::size_t wanted = std::size_t(rows * most_sums);
+  if (sums.size() < wanted) sums.resize(wanted);
   return sums;
 }
 
@@ -122,10 +125,9 @@ void run_on_cpu(const Call& call, double* sums) {
   // What is written past half the caches will have left them before it is wanted again.
   const bool stream = std::size_t(call.op.fields) * desc.bytes() > desc.backend->cache_bytes() / 2;
 
-  std::vector<double>& partial = partial_sums();
   const std::int64_t rows = call.parities * chunks;
   const std::size_t of_row = std::size_t(call.op.sums);
-  if (partial.size() < std::size_t(rows) * of_row) partial.resize(std::size_t(rows) * of_row);
+  std::vector<double>& partial = partial_sums(rows);
   team_for(rows, [&](std::int64_t row) {
     const std::int64_t begin = (row % chunks) * per_chunk;
     kernel(call.op.functor, call.spans[row / chunks], desc.components(), begin, std::min(blocks, begin + per_chunk),

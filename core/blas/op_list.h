@@ -56,6 +56,9 @@ struct Span {
 using ChunkKernel = void (*)(const void* op, const Span* fields, int count, std::int64_t begin, std::int64_t end,
                              bool stream, double* sums);
 
+/// Sums of one operation.
+constexpr int most_sums = 16;
+
 struct OpTraits {
   const char* name;        ///< in the kernel log: "axpy_norm2"
   unsigned reads, writes;  ///< bit masks over its fields
@@ -73,6 +76,7 @@ struct OpSet {
 /// OpSet::ops of a list.
 template <class... Ops>
 const OpTraits* traits_of(OpList<Ops...>) {
+  static_assert(((Ops::sums <= most_sums) && ...));
   static constexpr OpTraits traits[] = {{Ops::name, Ops::reads, Ops::writes}...};
   return traits;
 }

@@ -7,6 +7,7 @@
 namespace quadrille {
 
 void fill_gaussian(Field& field, std::uint64_t seed, double sigma) {
+  require_site_numbers(field.desc());
   HostImage image = HostImage::fresh(field);
   Field& x = image.field();
   const Lattice& lattice = x.lattice();

@@ -8,9 +8,17 @@
 #include "core/numbers/half.h"
 
 #include <cstdint>
+#include <string>
 #include <type_traits>
 
 namespace quadrille {
+
+/// ErrorCode::unsupported, with the counts, for sites of more than most_site_numbers.
+inline void require_site_numbers(const FieldDesc& desc) {
+  if (desc.components() <= most_site_numbers) return;
+  throw Error(ErrorCode::unsupported, std::string(desc.site.name) + " have " + std::to_string(desc.components()) +
+                                          " real numbers a site; there may be " + std::to_string(most_site_numbers));
+}
 
 /// Reads and writes sites of one parity of a field whose numbers are of type Number (double, float, std::int16_t).
 /// Real, the compute type, is double or float.

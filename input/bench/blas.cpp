@@ -97,6 +97,9 @@ const std::vector<Operation>& operations() {
       {[](const Fields& f) {
         steps::run(steps::MrUpdate{}, {f[0], f[1], f[2]}, mr(*f[0]));
       }},
+      {[](const Fields& f) {
+        steps::run(steps::MrUpdateNorm2{}, {f[0], f[1], f[2]}, mr(*f[0]));
+      }},
   };
   return all;
 }

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/blas/ops.h"
-#include "core/blas/step_numbers.h"
+#include "solvers/methods/step_numbers.h"
 
 #include <cmath>
 
@@ -85,18 +85,18 @@ struct BicgstabUpdate {  // p, t, v, y, r: y += alpha p + omega r, r -= omega t,
 
 using BicgstabSteps = OpList<BicgstabAlpha, BicgstabHalfStep, BicgstabOmega, BicgstabUpdate>;
 
-using Ended = BicgstabScalars::Ended;
-
 // Each begins with whether the operation is to be done.
 
-QUADRILLE_HOST_DEVICE bool begin(BicgstabAlpha&, const BicgstabScalars& now) { return now.ended == Ended::no; }
+QUADRILLE_HOST_DEVICE bool begin(BicgstabAlpha&, const BicgstabScalars& now) {
+  return now.ended == BicgstabScalars::Ended::no;
+}
 
 /// alpha = rho / <r0, v>
 QUADRILLE_HOST_DEVICE void finish(const BicgstabAlpha&, BicgstabScalars& now, const double* sums) {
   now.vr0 = {sums[0], sums[1]};
   now.v2 = sums[2];
   if (!usable(magnitude(now.vr0), now.vanishing * sqrt(now.v2 * now.r0_norm2))) {
-    now.ended = Ended::no_alpha;
+    now.ended = BicgstabScalars::Ended::no_alpha;
     return;
   }
   now.alpha = quotient(now.rho, conj(now.vr0));
@@ -104,15 +104,17 @@ QUADRILLE_HOST_DEVICE void finish(const BicgstabAlpha&, BicgstabScalars& now, co
 
 QUADRILLE_HOST_DEVICE bool begin(BicgstabHalfStep& op, const BicgstabScalars& now) {
   op.minus_alpha = {-now.alpha.re, -now.alpha.im};
-  return now.ended == Ended::no;
+  return now.ended == BicgstabScalars::Ended::no;
 }
 
 QUADRILLE_HOST_DEVICE void finish(const BicgstabHalfStep&, BicgstabScalars& now, const double* sums) {
   now.s2 = sums[0];
-  if (!(sqrt(now.s2) > now.target)) now.ended = Ended::half_way;
+  if (!(sqrt(now.s2) > now.target)) now.ended = BicgstabScalars::Ended::half_way;
 }
 
-QUADRILLE_HOST_DEVICE bool begin(BicgstabOmega&, const BicgstabScalars& now) { return now.ended == Ended::no; }
+QUADRILLE_HOST_DEVICE bool begin(BicgstabOmega&, const BicgstabScalars& now) {
+  return now.ended == BicgstabScalars::Ended::no;
+}
 
 // Along a search r turns away from the fixed r0 until rho = <r0, r> is rounding and no more, and alpha and beta with
 // it. Each iteration multiplies rho by omega, so a small omega is what spends its digits. Where fewer than four are
@@ -135,7 +137,7 @@ QUADRILLE_HOST_DEVICE void finish(const BicgstabOmega& op, BicgstabScalars& now,
   now.t2 = sums[2];
   const Coefficient r0t{sums[3], sums[4]}, r0s{sums[5], sums[6]};
   if (!usable(now.t2, 0) || !usable(magnitude(now.ts), now.vanishing * sqrt(now.t2 * now.s2))) {
-    now.ended = Ended::no_omega;
+    now.ended = BicgstabScalars::Ended::no_omega;
     return;
   }
   now.omega = step_length(now);
@@ -145,15 +147,16 @@ QUADRILLE_HOST_DEVICE void finish(const BicgstabOmega& op, BicgstabScalars& now,
   const double omega2 = now.omega.re * now.omega.re + now.omega.im * now.omega.im;
   const double r2 = now.s2 - 2 * (now.omega.re * now.ts.re + now.omega.im * now.ts.im) + omega2 * now.t2;
   const bool far = sqrt(r2) > margin * op.ask_below;
-  if (!far || !usable(magnitude(now.next_rho), now.vanishing * sqrt(r2 * now.r0_norm2))) now.ended = Ended::asks;
+  if (!far || !usable(magnitude(now.next_rho), now.vanishing * sqrt(r2 * now.r0_norm2)))
+    now.ended = BicgstabScalars::Ended::asks;
 }
 
 QUADRILLE_HOST_DEVICE bool begin(BicgstabUpdate& op, const BicgstabScalars& now) {
   op.alpha = now.alpha;
   op.omega = now.omega;
-  op.goes_on = now.ended == Ended::no;
+  op.goes_on = now.ended == BicgstabScalars::Ended::no;
   if (op.goes_on) op.beta = now.beta;
-  return op.goes_on || now.ended == Ended::asks;
+  return op.goes_on || now.ended == BicgstabScalars::Ended::asks;
 }
 
 QUADRILLE_HOST_DEVICE void finish(const BicgstabUpdate& op, BicgstabScalars& now, const double* sums) {

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "core/blas/ops.h"
-#include "core/blas/step_numbers.h"
+#include "solvers/methods/step_numbers.h"
 
 #include <cmath>
 

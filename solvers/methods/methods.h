@@ -29,7 +29,7 @@ std::unique_ptr<Solver> make_bicgstab_l(const SolverParts& parts, int l);
 /// `restart_length`: directions that are kept, at least 1. Takes a preconditioner.
 std::unique_ptr<Solver> make_gcr(const SolverParts& parts, int restart_length);
 
-/// `omega`: overrelaxation, in (0, 2).
+/// `omega`: relaxation, in (0, 2).
 std::unique_ptr<Solver> make_mr(const SolverParts& parts, double omega);
 
 /// The delta that BiCGstab uses in place of this one.

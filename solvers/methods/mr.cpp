@@ -1,7 +1,6 @@
-// The minimal-residual iteration with overrelaxation for a general A whose Hermitian part is definite: Y. Saad,
-// Iterative Methods for Sparse Linear Systems (2003), section 5.3.2; W. Oyanagi, Comput. Phys. Commun. 42 (1986) 333.
-// One operator application an iteration and no search direction: for heavy quarks, and to compare with other programs.
-// |r| does not grow for 0 < omega < 2.
+// The minimal-residual iteration with relaxation for a general A whose Hermitian part is definite: Y. Saad, Iterative
+// Methods for Sparse Linear Systems (2003), section 5.3.2. One operator application an iteration and no search
+// direction: for heavy quarks, and to compare with other programs. |r| does not grow for 0 < omega < 2.
 //
 // Fields: r, t and the partial solution in the inner format; x and one workspace in the outer one.
 // Traffic of an iteration beside the operator application: 5 fields read, 2 written.
@@ -50,10 +49,10 @@ bool Mr::iterate(Monitor& monitor, Field& y) {
   scalars_.record();
   ++applications_;
   const steps::MrScalars now = scalars_.snapshot();
-  // What rounding of r does to <t, r> is below what a step this small changes.
-  const double vanishing = rounding_unit(r_.desc().precision) * std::sqrt(now.t2 * r2_);
-  if (!monitor.usable(now.t2, 0, "|A r|^2") || !monitor.usable(now.tr, vanishing, "<A r, r>")) {
-    if (monitor.running()) monitor.stop_broken();
+  const double vanishing =
+      rounding_unit(r_.desc().precision) * std::sqrt(now.t2 * r2_);  // a smaller <A r, r> is rounding
+  if (!monitor.usable(now.t2, 0, "|A r|^2") || !monitor.usable(now.tr, vanishing, "|<A r, r>|")) {
+    monitor.stop_broken();
     return false;
   }
   r2_ = now.r2;

@@ -154,6 +154,10 @@ TEST_F(Blas, NonFiniteComponentsReachTheSum) {
     EXPECT_FALSE(std::isfinite(blas::norm2(x))) << to_string(p);
     blas::scale(0.5, x);
     EXPECT_FALSE(std::isfinite(blas::norm2(x))) << to_string(p);
+    Field y(FieldDesc::of({"color vectors", 1, 6, true}, lattice, Subset::Full, p, testing::backend()));
+    fill_gaussian(y, testing::next_seed());
+    blas::scale(HUGE_VAL, y);
+    EXPECT_FALSE(std::isfinite(blas::norm2(y))) << to_string(p);
   }
 }
 
@@ -202,6 +206,9 @@ TEST(BlasFields, WhatIsNotAVectorIsRefused) {
             refused + "coarse vectors with 320 real numbers a site");
   EXPECT_EQ(refusal(of({"phases", 1, 2, false}, Precision::Half)), refused + "phases without norms in half precision");
   EXPECT_EQ(refusal(of({"phases", 1, 2, false}, Precision::Double)), "");
+  Field large(of({"coarse vectors", 2, 160, true}, Precision::Double));
+  EXPECT_THROW(fill_gaussian(large, 1), Error);
+  EXPECT_THROW(convert(large, large), Error);
 }
 
 }  // namespace

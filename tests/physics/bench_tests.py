@@ -116,7 +116,7 @@ class Bench(BenchTest):
         self.check_rows(results, said)
         # Numbers per site in and out.
         fields = {"zero": 1, "copy": 2, "scale": 2, "axpy": 3, "xpay": 3, "caxpy": 3, "norm2": 1, "dot": 2,
-                  "axpy_norm2": 3, "caxpy_norm2": 3, "dots4": 5, "caxpys4": 6, "axpy_xpay": 5, "mr_alpha": 2, "mr_update": 5,
+                  "axpy_norm2": 3, "caxpy_norm2": 3, "dots4": 5, "caxpys4": 6, "axpy_xpay": 5, "mr_alpha": 2, "mr_update": 5, "mr_update_norm2": 5,
                   "cg_alpha": 1, "cg_residual": 3, "cg_beta": 1, "cg_update": 5}
         found = {row["kernel"]: row for row in results["kernels"]}
         self.assertEqual(len(found), len(results["kernels"]))

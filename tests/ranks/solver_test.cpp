@@ -23,6 +23,7 @@ using testing::ranks;
 using MakeSolver = std::unique_ptr<Solver> (*)(const SolverParts& parts);
 
 std::unique_ptr<Solver> make_bicgstab_2(const SolverParts& parts) { return make_bicgstab_l(parts, 2); }
+std::unique_ptr<Solver> make_overrelaxed_mr(const SolverParts& parts) { return make_mr(parts, 1.1); }
 /// With steps of MR as preconditioner.
 std::unique_ptr<Solver> make_smoothed_gcr(const SolverParts& parts) {
   SolverParts smoothed = parts;
@@ -134,10 +135,12 @@ TEST_P(RankSolver, RanksHearOfSignals) {
 }
 
 std::string name_of(const ::testing::TestParamInfo<MakeSolver>& info) {
-  return std::array{"Cg", "Bicgstab", "Bicgstab2", "SmoothedGcr"}.at(info.index);
+  return std::array{"Cg", "Bicgstab", "Bicgstab2", "SmoothedGcr", "Mr"}.at(info.index);
 }
 INSTANTIATE_TEST_SUITE_P(Methods, RankSolver,
-                         ::testing::Values(&make_cg, &make_bicgstab, &make_bicgstab_2, &make_smoothed_gcr), name_of);
+                         ::testing::Values(&make_cg, &make_bicgstab, &make_bicgstab_2, &make_smoothed_gcr,
+                                           &make_overrelaxed_mr),
+                         name_of);
 
 }  // namespace
 }  // namespace quadrille

@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 namespace quadrille::test {
 namespace {
 
@@ -32,6 +34,23 @@ TEST(Mr, ResidualNeverGrows) {
     for (std::size_t i = 1; i < report.history.size(); ++i) {
       EXPECT_LE(report.history[i].iterated, report.history[i - 1].iterated * (1 + 1e-12)) << omega;
     }
+  }
+}
+
+/// A = 0, and an A whose |A r|^2 overflows: x stays what it was.
+TEST(Mr, BreaksDownWithoutASpoiledSolution) {
+  const Lattice lattice({4, 4, 4, 4});
+  for (const double entry : {0.0, 1e200}) {
+    std::array<Complex, 144> matrix{};
+    for (std::size_t i = 0; i < 12; ++i) matrix[13 * i] = entry;
+    const ToyOperator a(lattice, matrix);
+    const Field b = gaussian(a.field_desc(), next_seed());
+    Field x(a.field_desc());
+    const SolveReport report = mr({a})->solve(x, b, {1e-8 * norm(b), 100});
+    EXPECT_FALSE(report.converged);
+    EXPECT_EQ(report.stop_reason, entry == 0 ? StopReason::breakdown : StopReason::not_finite) << report.message;
+    EXPECT_EQ(norm(x), 0);
+    EXPECT_NEAR(report.residual / norm(b), 1, 1e-12);
   }
 }
 

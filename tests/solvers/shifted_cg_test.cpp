@@ -67,6 +67,26 @@ TEST(ShiftedCg, AllShiftsTakeTheIterationsOfTheSmallest) {
   EXPECT_LT(last, report.shifts[0].iterations / 4);
 }
 
+/// A search that ends early leaves each x where as many iterations for that shift alone end.
+TEST(ShiftedCg, AnEarlyEndLosesNoStep) {
+  const Lattice lattice({4, 4, 6, 4});
+  const ToyOperator a(lattice, spectrum, next_seed());
+  const Field b = gaussian(a.field_desc(), next_seed());
+  const auto shifts = ten_shifts(tolerance * norm(b));
+  std::vector<Field> x = fields_like(b, shifts.size()), alone = fields_like(b, 1);
+  ShiftedCg solver(a, nullptr, 0, shifts.size());
+  for (const int iterations : {1, 2, 7}) {
+    const auto report = solver.solve(x, b, shifts, iterations);
+    EXPECT_FALSE(report.converged);
+    EXPECT_EQ(report.iterations, iterations);
+    for (std::size_t k = 0; k < shifts.size(); ++k) {
+      (void)solver.solve(alone, b, {shifts[k]}, iterations);
+      blas::axpy(-1, x[k], alone[0]);
+      EXPECT_LT(norm(alone[0]), 1e-10 * norm(x[k])) << "shift " << k << ", " << iterations << " iterations";
+    }
+  }
+}
+
 /// Each shift meets its target, at hardly more iterations than the smallest takes alone in double.
 void check_inner_form(const GaugeOperator& a, const OperatorForm& form) {
   const Field b = gaussian(a.field_desc(), next_seed());

@@ -72,8 +72,8 @@ struct ConvertAnySite {
     }
     const float quanta = half::quanta_of(norm);
     for (int n = 0; n < to.components; ++n) {
-      const float x = fminf(fmaxf(float(from.get(site, n, quantum)), -norm), norm);
-      to.at(site, n) = std::int16_t(half::rounded(x, quanta));
+      const float x = float(from.get(site, n, quantum));  // what is not finite becomes 0, as in half::quantize()
+      to.at(site, n) = std::int16_t(half::rounded(isfinite(x) ? fminf(fmaxf(x, -norm), norm) : 0.0f, quanta));
     }
     if (to.norms != nullptr) to.norms[site] = norm;
   }

@@ -1,5 +1,5 @@
-// Arithmetic of scalars on the host and on devices, for the steps of iterations (core/blas/cg_steps.h,
-// core/blas/bicgstab_steps.h).
+// Arithmetic of scalars on the host and on devices, for the passes of the methods (cg_steps.h, bicgstab_steps.h,
+// mr_steps.h).
 #pragma once
 
 #include "core/blas/scalars.h"
@@ -7,7 +7,11 @@
 
 #include <cmath>
 
-namespace quadrille::blas::inline QUADRILLE_ISA {
+namespace quadrille::steps {
+
+using blas::Coefficient;
+
+inline namespace QUADRILLE_ISA {
 
 QUADRILLE_HOST_DEVICE Coefficient product(Coefficient a, Coefficient b) {
   return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re};
@@ -25,4 +29,5 @@ QUADRILLE_HOST_DEVICE Coefficient quotient(Coefficient a, Coefficient b) {
 /// Finite, and more than what may be rounding.
 QUADRILLE_HOST_DEVICE bool usable(double value, double smallest) { return value > smallest && value <= 1.7e308; }
 
-}  // namespace quadrille::blas::inline QUADRILLE_ISA
+}  // namespace QUADRILLE_ISA
+}  // namespace quadrille::steps

@@ -1,9 +1,9 @@
-// The passes of MR (solvers/preconditioners/mr.cpp): their work on a site, and how its scalars are formed. For the host
-// and devices; scalars one thread at a time.
+// The passes of MR, the method (solvers/methods/mr.cpp) and the preconditioner (solvers/preconditioners/mr.cpp): their
+// work on a site, and how its scalars are formed. For the host and devices; scalars one thread at a time.
 #pragma once
 
 #include "core/blas/ops.h"
-#include "core/blas/step_numbers.h"
+#include "solvers/methods/step_numbers.h"
 
 namespace quadrille::steps {
 
@@ -49,12 +49,13 @@ using MrSteps = OpList<MrAlpha, MrUpdate, MrUpdateNorm2>;
 
 QUADRILLE_HOST_DEVICE bool begin(MrAlpha&, const MrScalars&) { return true; }
 
-/// alpha = omega <t, r> / |t|^2; 0 where t vanishes: nothing is left to do.
+/// alpha = omega <t, r> / |t|^2; 0 where that is no number or t vanishes, so that y and r stay as they are.
 QUADRILLE_HOST_DEVICE void finish(const MrAlpha&, MrScalars& now, const double* sums) {
   now.t2 = sums[2];
   now.tr = magnitude(Coefficient{sums[0], sums[1]});
   const double factor = now.omega / now.t2;
-  now.alpha = now.t2 > 0 ? Coefficient{factor * sums[0], factor * sums[1]} : Coefficient{};
+  const bool steps = usable(now.t2, 0) && usable(now.tr, 0);
+  now.alpha = steps ? Coefficient{factor * sums[0], factor * sums[1]} : Coefficient{};
 }
 
 QUADRILLE_HOST_DEVICE bool begin(MrUpdate& op, const MrScalars& now) {
