@@ -53,9 +53,8 @@ QUADRILLE_HOST_DEVICE bool begin(MrAlpha&, const MrScalars&) { return true; }
 QUADRILLE_HOST_DEVICE void finish(const MrAlpha&, MrScalars& now, const double* sums) {
   now.t2 = sums[2];
   now.tr = magnitude(Coefficient{sums[0], sums[1]});
-  const double factor = now.omega / now.t2;
   const bool steps = usable(now.t2, 0) && usable(now.tr, 0);
-  now.alpha = steps ? Coefficient{factor * sums[0], factor * sums[1]} : Coefficient{};
+  now.alpha = steps ? Coefficient{now.omega * (sums[0] / now.t2), now.omega * (sums[1] / now.t2)} : Coefficient{};
 }
 
 QUADRILLE_HOST_DEVICE bool begin(MrUpdate& op, const MrScalars& now) {

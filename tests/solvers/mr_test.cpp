@@ -37,6 +37,16 @@ TEST(Mr, ResidualNeverGrows) {
   }
 }
 
+/// |r|^2 so small that 1 / |A r|^2 overflows.
+TEST(Mr, SmallRightHandSides) {
+  const Lattice lattice({4, 4, 4, 4});
+  const ToyOperator a(lattice, right_half, next_seed());
+  Field b = gaussian(a.field_desc(), next_seed()), x(a.field_desc());
+  blas::scale(1e-156, b);
+  const SolveReport report = mr({a})->solve(x, b, {1e-2 * norm(b), 1000});
+  EXPECT_TRUE(report.converged) << report.message;
+}
+
 /// A = 0, and an A whose |A r|^2 overflows: x stays what it was.
 TEST(Mr, BreaksDownWithoutASpoiledSolution) {
   const Lattice lattice({4, 4, 4, 4});
