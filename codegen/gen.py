@@ -19,6 +19,7 @@ import sys
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
+from codegen import arguments  # noqa: E402
 from codegen.emit.common import COMPANIONS, companion_name, companion_table_source, name, table_source  # noqa: E402
 
 SPEC = HERE / "kernels.yaml"
@@ -76,10 +77,15 @@ def write_if_changed(path, text):
         path.write_text(text)
 
 
+def families_of(kernels):
+    """The mathematics of the kernels' operators."""
+    return [importlib.import_module(f"codegen.operators.{name}") for name in sorted({k["operator"] for k in kernels})]
+
+
 def sources_of(kernels, backend):
     """file name -> text of the backend's kernels."""
     emitter = importlib.import_module(f"codegen.emit.{backend}")
-    operator = {k["operator"]: importlib.import_module(f"codegen.operators.{k['operator']}") for k in kernels}
+    operator = {family.NAME: family for family in families_of(kernels)}
     sources = {}
     for kernel in kernels:
         if kernel["backend"] != backend:
@@ -115,6 +121,10 @@ def generate(output):
     """Writes every kernel, the tables and the hashes; returns a sentence that counts them."""
     output.mkdir(parents=True, exist_ok=True)
     kernels = all_kernels()
+    families = families_of(kernels)
+    terms = arguments.header_source(families)
+    write_if_changed(output / arguments.HEADER, terms)
+    write_if_changed(output / arguments.SOURCE, arguments.function_source(families))
     files = lines = 0
     for backend in sorted(KNOWN["backend"]):
         sources = sources_of(kernels, backend)
@@ -126,7 +136,7 @@ def generate(output):
         for companion in COMPANIONS:
             table = companion_table_source(kernels, backend, companion)
             write_if_changed(output / f"{backend}_{companion}_table.inc", table)
-        write_if_changed(output / f"{backend}_kernel_hash.inc", f'"{kernel_hash(sources, HERE.parent)}"\n')
+        write_if_changed(output / f"{backend}_kernel_hash.inc", f'"{kernel_hash({**sources, arguments.HEADER: terms}, HERE.parent)}"\n')
     counts = ", ".join(f"{sum(k['backend'] == backend for k in kernels)} {backend}" for backend in sorted(KNOWN["backend"]))
     return f"generated {len(kernels)} kernels ({counts}) and {files - len(kernels)} companions of theirs, {lines} lines"
 

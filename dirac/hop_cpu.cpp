@@ -2,6 +2,7 @@
 #include "core/layout/vector_layout.h"
 #include "core/system/aligned_memory.h"
 #include "core/system/team.h"
+#include "dirac/bound_terms.h"
 #include "dirac/halo_cpu.h"
 #include "dirac/hop_kernel.h"
 #include "dirac/kernel_table.h"
@@ -101,23 +102,7 @@ dirac::DslashArgs CpuHop::arguments(const HopCall& call) const {
     args.rotations[d] = rotations_[d].get();
     args.phases[d] = phases_[d].get();
   }
-  if (const SiteTerm* term = call.with_blocks()) {
-    args.chiral = term->blocks->numbers(p);
-    args.chiral_norms = term->blocks->norms(p);
-    if (term->twist_blocks != nullptr) {
-      args.twist_chiral = term->twist_blocks->numbers(p);
-      args.twist_chiral_norms = term->twist_blocks->norms(p);
-    }
-    args.chiral_on_z = term == &call.on_z;
-    args.chiral_twist = term->twist / term->number;
-  }
-  args.b = call.on_sum.number;
-  args.sum_twist = call.on_sum.number_twist() / call.on_sum.number;
-  args.a = call.on_z.number;
-  args.z_twist = call.on_z.number_twist();
-  args.spatial = hop_coefficient(setup_.scalars, 0, call.dagger);
-  args.forward = hop_coefficient(setup_.scalars, 3, call.dagger);
-  args.backward = hop_coefficient(setup_.scalars, 7, call.dagger);
+  args.terms = dirac::bound_terms(setup_.op, call, setup_.scalars);
   args.upper = call.dagger == Dagger::Yes ? site_formats::spinor.section : 0;
   args.lower = site_formats::spinor.section - args.upper;
   // A result that would not survive in the caches goes past them: its old content need not be fetched then.

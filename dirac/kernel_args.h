@@ -1,6 +1,8 @@
 // What a dslash kernel is given. Plain data: this header is compiled for every instruction set.
 #pragma once
 
+#include "kernel_terms.h"
+
 #include <cstdint>
 
 namespace quadrille::dirac {
@@ -25,19 +27,10 @@ struct DslashArgs {
   const std::uint8_t* wraps;  ///< [block], bit d: direction d crosses the edge of the sub-lattices or needs a phase
   const void* rotations[8];   ///< lane permutation of each direction: V integers of the compute type's size
   const void* phases[8];      ///< boundary factor of each direction: V real parts, then V imaginary parts
-  // Chiral blocks (site_formats::chiral_blocks) B and C of the output's sites.
-  const void* chiral;  ///< null: there are none
-  const float* chiral_norms;
-  const void* twist_chiral;  ///< null: C = 1
-  const float* twist_chiral_norms;
-  bool chiral_on_z;                   ///< B + i chiral_twist gamma_5 C acts on a z, and not on the sum
-  double chiral_twist;                ///< 0: C is not read
-  double b, sum_twist;                ///< L = 1 + i sum_twist gamma_5
-  double a, z_twist;                  ///< R = a + i z_twist gamma_5
-  double spatial, forward, backward;  ///< coefficients of the hops in space, from t+1 and from t-1
-  int upper, lower;                   ///< first number of spins 0, 1 and of 2, 3: (0, 12), or (12, 0) for the dagger
-  bool stream;                        ///< the result goes past the caches
-  bool temporal_gauge;                ///< time links are 1 wherever direction t does not wrap
+  KernelTerms terms;
+  int upper, lower;     ///< first number of spins 0, 1 and of 2, 3: (0, 12), or (12, 0) for the dagger
+  bool stream;          ///< the result goes past the caches
+  bool temporal_gauge;  ///< time links are 1 wherever direction t does not wrap
 };
 
 /// out[place][12][lane]: what hops in `direction` from another rank find at the blocks [place] of a list.

@@ -19,6 +19,11 @@ def name(kernel):
     return f"{kernel['operator']}_{kernel['precision']}_{kernel['reconstruct']}"
 
 
+def argument(operator, of):
+    """What a call gives the family's terms and hops (codegen/arguments.py)."""
+    return f"args.terms.{operator.NAME}.{of}"
+
+
 def spinor_bytes(kernel):
     return SPINOR * NUMBER_BYTES[kernel["precision"]] + (4 if kernel["precision"] == "half" else 0)
 

@@ -19,6 +19,7 @@ from codegen.emit.common import (
     SPINOR,
     Site,
     accumulation_lines,
+    argument,
     components,
     declared,
     either,
@@ -205,23 +206,24 @@ def hop_lines(kernel, hop, started):
 def site(operator, kernel):
     """How a block of sites reads z and chiral blocks."""
     half, size = kernel["precision"] == "half", operator.BLOCKS.numbers
+    given = lambda of: argument(operator, of)
     load_z = [f"const Number* z_{side} = static_cast<const Number*>(args.z) + (block * {SPINOR} + args.{side}) * V;" for side in SIDES]
 
-    def load_blocks(of, _):
-        unit = [f"const Real unit = load<SingleStorage, V>(args.{of}_norms + block * V) * quantum;"] if half else []
-        return [f"const Number* numbers = static_cast<const Number*>(args.{of}) + block * {2 * size} * V;"] + unit
+    def load_blocks(of, chirality):
+        unit = [f"const Real unit = load<SingleStorage, V>({given(of)}_norms + block * V) * quantum;"] if half else []
+        return [f"const Number* numbers = static_cast<const Number*>({given(of)}[{chirality}]) + block * {2 * size} * V;"] + unit
 
     z_norm = "load<SingleStorage, V>(args.z_norms + block * V)"
     return Site(
-        scalar=lambda of: f"T(args.{of})",
+        scalar=lambda of: f"T({given(of)})",
         has_z="args.z != nullptr",
-        blocks_on_z=f"args.{operator.BLOCKS.of}_on_z",
+        blocks_on_z=f"{given(operator.BLOCKS.of)}_on_z",
         load_z=load_z,
         z=lambda side, index: load_number(f"z_{side}", index),
         z_scale=lambda x, of: ([f"const Real {x} = {z_norm} * (quantum * {of});" if half else f"const T {x} = {of};"], x),
-        has_blocks=lambda of: f"args.{of} != nullptr",
+        has_blocks=lambda of: f"{given(of)}[0] != nullptr",
         load_blocks=load_blocks,
-        block=lambda k, index: load_number("numbers", k * size + index),
+        block=lambda _, index: load_number("numbers", index),
         block_unit="unit" if half else None,
     )
 
@@ -245,8 +247,9 @@ def result_lines(operator, kernel):
     """The site-local terms on b times the hops' sum and on z; half precision collects the 24 numbers before they are stored."""
     number, twist = operator.ON_SUM
     names = [x for x, _, _ in components()]
-    lines = [f"{x} *= T(args.{number.of});" for x in names]
-    lines += when(f"args.{twist.of} != 0", [f"const T twist = T(args.{twist.of});", *twist_lines("a", "twist")])
+    lines = [f"{x} *= T({argument(operator, number.of)});" for x in names]
+    twisted = argument(operator, twist.of)
+    lines += when(f"{twisted} != 0", [f"const T twist = T({twisted});", *twist_lines("a", "twist")])
     with_blocks = [f"Real sum[{SPINOR}] = {{{', '.join(names)}}};", "with_blocks<V>(args, block, sum);"]
     with_blocks += [f"{x} = sum[{k}];" for k, x in enumerate(names)]
     lines += either(site(operator, kernel).has_blocks(operator.BLOCKS.of), with_blocks, sum_and_z_lines(operator, site(operator, kernel)))
@@ -285,7 +288,8 @@ def types(kernel):
 def coefficients(operator):
     """Declares what hops are multiplied by: each coefficient, with what the projector has taken out."""
     scales = {hop.coefficient: hop.projector.scale for hop in operator.SPATIAL_HOPS + operator.TIME_HOPS}
-    terms = [f"{of} = T({scale} * args.{of})" if scale != 1 else f"{of} = T(args.{of})" for of, scale in scales.items()]
+    given = {of: argument(operator, of) for of in scales}
+    terms = [f"{of} = T({scale} * {given[of]})" if scale != 1 else f"{of} = T({given[of]})" for of, scale in scales.items()]
     return f"const T {', '.join(terms)};"
 
 

@@ -22,6 +22,7 @@ from codegen.emit.common import (
     SPINOR,
     Site,
     accumulation_lines,
+    argument,
     components,
     declared,
     either,
@@ -283,22 +284,23 @@ def norm_lines(numbers, place):
 def site(operator, kernel):
     """How a thread reads z and blocks."""
     half, size = kernel["precision"] == "half", operator.BLOCKS.numbers
+    given = lambda of: argument(operator, of)
     load_z = []
     for k, names in enumerate("pq"):
         load_z += load_lines(kernel, names, "load_own", f"args.z[{k}]", "site", HALF_SPINOR, SPINOR)
 
     def load_blocks(of, chirality):
-        unit = [f"const Real unit = load_shared(args.terms.{of}_norms + site) * quantum;"] if half else []
-        return unit + load_lines(kernel, "c", "load_once", f"args.terms.{of}[{chirality}]", "site", size, 2 * size)
+        unit = [f"const Real unit = load_shared({given(of)}_norms + site) * quantum;"] if half else []
+        return unit + load_lines(kernel, "c", "load_once", f"{given(of)}[{chirality}]", "site", size, 2 * size)
 
     return Site(
-        scalar=lambda of: "scalars.a" if of == operator.ON_Z[0].of else f"T(args.terms.{of})",
+        scalar=lambda of: "scalars.a" if of == operator.ON_Z[0].of else f"T({given(of)})",
         has_z="args.z[0] != nullptr",
-        blocks_on_z=f"args.terms.{operator.BLOCKS.of}_on_z",
+        blocks_on_z=f"{given(operator.BLOCKS.of)}_on_z",
         load_z=load_z,
         z=lambda side, index: member(kernel, "p" if side == "upper" else "q", HALF_SPINOR, index),
         z_scale=lambda x, of: ([f"const Real {x} = args.z_norms[site] * (quantum * {of});"], x) if half else ([], of),
-        has_blocks=lambda of: f"args.terms.{of}[0] != nullptr",
+        has_blocks=lambda of: f"{given(of)}[0] != nullptr",
         load_blocks=load_blocks,
         block=lambda _, index: member(kernel, "c", size, index),
         block_unit="unit" if half else None,

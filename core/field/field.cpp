@@ -84,6 +84,11 @@ const void* Field::numbers(Parity p) const {
   return memory_ + (desc_.subset == Subset::Full ? std::size_t(p) * desc_.parity_bytes() : 0);
 }
 
+const void* Field::section(Parity p, int section) const {
+  const std::size_t before = std::size_t(section * desc_.section()) * std::size_t(desc_.layout.sites_together());
+  return static_cast<const std::byte*>(numbers(p)) + before * number_bytes(desc_.precision);
+}
+
 const float* Field::norms(Parity p) const {
   if (!desc_.has_norms()) return nullptr;
   return reinterpret_cast<const float*>(static_cast<const std::byte*>(numbers(p)) + desc_.norms_offset());

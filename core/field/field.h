@@ -90,6 +90,8 @@ class QUADRILLE_API Field {
   /// Start of the numbers, and of the norms, of one parity that the field holds.
   void* numbers(Parity p) { return const_cast<void*>(std::as_const(*this).numbers(p)); }
   const void* numbers(Parity p) const;
+  /// Start of a section's numbers: those of the first sites that lie together.
+  const void* section(Parity p, int section) const;
   float* norms(Parity p) { return const_cast<float*>(std::as_const(*this).norms(p)); }
   const float* norms(Parity p) const;
   bool holds(Parity p) const { return desc_.subset == Subset::Full || desc_.subset == subset_of(p); }

@@ -17,6 +17,7 @@ struct Layout {
   int width = 0;                    ///< of the grouped layout: numbers of a whole group
 
   bool grouped() const { return width > 0; }
+  int sites_together() const { return grouped() ? block : lanes; }  ///< of a block of either layout
   /// Sites stored for each parity that has `half_volume` of them.
   std::int64_t sites(std::int64_t half_volume) const {
     return grouped() ? (half_volume + block - 1) / block * block : half_volume;

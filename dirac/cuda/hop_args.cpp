@@ -1,5 +1,6 @@
 #include "dirac/cuda/hop_args.h"
 
+#include "dirac/bound_terms.h"
 #include "dirac/hop_kernel.h"
 
 namespace quadrille::dirac {
@@ -37,13 +38,6 @@ void set_terms(CudaHopScalars<T>& scalars, const HopSetup& setup, const HopCall&
   scalars.a = T(call.on_z.number);
 }
 
-/// Where a section of the sites of a parity begins.
-void* section_of(const Field& field, Parity p, int section) {
-  const FieldDesc& desc = field.desc();
-  const std::size_t bytes = std::size_t(desc.section()) * Layout::block * number_bytes(desc.precision);
-  return static_cast<char*>(const_cast<void*>(field.numbers(p))) + std::size_t(section) * bytes;
-}
-
 CudaEdges edges_of(const HopSetup& setup) {
   const Communicator& communicator = setup.spinor.lattice->communicator();
   CudaEdges edges{};
@@ -65,8 +59,8 @@ CudaEdges edges_of(const HopSetup& setup) {
 
 void point_to_halves(void* (&to)[2], const Field& field, Parity p, Dagger dagger) {
   const int upper = dagger == Dagger::Yes ? 1 : 0;
-  to[upper] = section_of(field, p, 0);
-  to[1 - upper] = section_of(field, p, 1);
+  to[upper] = const_cast<void*>(field.section(p, 0));
+  to[1 - upper] = const_cast<void*>(field.section(p, 1));
 }
 
 CudaHopArgs unbound_args(const HopSetup& setup) {
@@ -91,19 +85,7 @@ CudaHopArgs bound(CudaHopArgs args, const HopSetup& setup, const HopCall& call) 
   }
   args.spatial_links = setup.spatial_links->numbers(p);
   args.time_links = setup.time_links->numbers(p);
-  if (const SiteTerm* term = call.with_blocks()) {
-    for (int chirality = 0; chirality < 2; ++chirality) {
-      args.terms.chiral[chirality] = section_of(*term->blocks, p, chirality);
-      if (term->twist_blocks == nullptr) continue;
-      args.terms.twist_chiral[chirality] = section_of(*term->twist_blocks, p, chirality);
-    }
-    args.terms.chiral_norms = term->blocks->norms(p);
-    if (term->twist_blocks != nullptr) args.terms.twist_chiral_norms = term->twist_blocks->norms(p);
-    args.terms.chiral_on_z = term == &call.on_z;
-    args.terms.chiral_twist = term->twist / term->number;
-  }
-  args.terms.sum_twist = call.on_sum.number_twist() / call.on_sum.number;
-  args.terms.z_twist = call.on_z.number_twist();
+  args.terms = bound_terms(setup.op, call, setup.scalars);
   set_terms(args.in_double, setup, call);
   set_terms(args.in_float, setup, call);
   return args;

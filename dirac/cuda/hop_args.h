@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/layout/grouped_layout.h"
+#include "kernel_terms.h"
 
 namespace quadrille {
 class Field;
@@ -22,16 +23,6 @@ struct CudaHopScalars {
   /// the projector's 2 in time, and a boundary factor that is real.
   T factors[8][2];
   T phases[8][2];  ///< real and imaginary part of a boundary factor that is not
-};
-
-/// What site-local terms other than numbers read. Behind all other arguments: kernels without them keep their places.
-struct CudaSiteTerms {
-  double z_twist, sum_twist;  ///< a + i z_twist gamma_5 on z, 1 + i sum_twist gamma_5 on the sum
-  /// Blocks B and C of the chiralities + and -, at the output's sites; B null: there are none; C null: 1.
-  const void *chiral[2], *twist_chiral[2];
-  const float *chiral_norms, *twist_chiral_norms;  ///< half precision only
-  double chiral_twist;                             ///< 0: C is not read
-  bool chiral_on_z;                                ///< B + i chiral_twist gamma_5 C acts on a z, and not on the sum
 };
 
 /// Edges of this rank's part of the lattice. What hops across some of them find is not what inner sites find: half
@@ -71,7 +62,9 @@ struct CudaHopArgs {
   CudaEdges edges;
   CudaHopScalars<double> in_double;
   CudaHopScalars<float> in_float;
-  CudaSiteTerms terms;
+  /// For kernels with site-local terms other than numbers. Behind all other arguments: those without them keep their
+  /// places.
+  KernelTerms terms;
 
   template <class T>
   QUADRILLE_HOST_DEVICE const CudaHopScalars<T>& scalars() const {

@@ -294,8 +294,10 @@ class IndependentMethods(Independent):
 class EveryMethod(Independent):
     """What operators besides Wilson's have in common."""
 
-    METHODS = ((uniform(), 1e-11), (uniform("cg", reconstruct=12), 1e-11), (sloppy("cg", "reliable", "half", 12, True), 1e-8),
-               (sloppy("bicgstab", "reliable", "single", 8, False), 1e-8), (sloppy("bicgstab", "defect", "half", 18, True), 1e-8))
+    # Rounding of a random field's residual can exceed 1e-14 |b|.
+    METHODS = ((uniform(tolerance=1e-13), 1e-11), (uniform("cg", 1e-13, reconstruct=12), 1e-11),
+               (sloppy("cg", "reliable", "half", 12, True), 1e-8), (sloppy("bicgstab", "reliable", "single", 8, False), 1e-8),
+               (sloppy("bicgstab", "defect", "half", 18, True), 1e-8))
 
     def agree_with_reference(self):
         for solver, bound in self.METHODS:
@@ -305,7 +307,7 @@ class EveryMethod(Independent):
     def even_odd_forms_agree_with_reference(self):
         for form in ("asymmetric", "symmetric"):
             for parity in ("even", "odd"):
-                for solver, bound in ((uniform("cg"), 1e-11), (sloppy("bicgstab", "reliable", "half", 12, True), 1e-8)):
+                for solver, bound in ((uniform("cg", 1e-13), 1e-11), (sloppy("bicgstab", "reliable", "half", 12, True), 1e-8)):
                     name = f"{form} {parity} {solver_name(solver)}"
                     with self.subTest(name):
                         results = self.solve({**solver, "preconditioning": {"form": form, "parity": parity}}, out=name)

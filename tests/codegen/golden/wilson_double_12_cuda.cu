@@ -834,53 +834,53 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopArgs& args, const 
     }
   }
   if constexpr (site_terms) {
-    if (T(args.terms.sum_twist) != 0) {
+    if (T(args.terms.wilson.sum_twist) != 0) {
       {
         const Real re = a00r, im = a00i;
-        a00r -= T(args.terms.sum_twist) * a20i;
-        a00i += T(args.terms.sum_twist) * a20r;
-        a20r -= T(args.terms.sum_twist) * im;
-        a20i += T(args.terms.sum_twist) * re;
+        a00r -= T(args.terms.wilson.sum_twist) * a20i;
+        a00i += T(args.terms.wilson.sum_twist) * a20r;
+        a20r -= T(args.terms.wilson.sum_twist) * im;
+        a20i += T(args.terms.wilson.sum_twist) * re;
       }
       {
         const Real re = a01r, im = a01i;
-        a01r -= T(args.terms.sum_twist) * a21i;
-        a01i += T(args.terms.sum_twist) * a21r;
-        a21r -= T(args.terms.sum_twist) * im;
-        a21i += T(args.terms.sum_twist) * re;
+        a01r -= T(args.terms.wilson.sum_twist) * a21i;
+        a01i += T(args.terms.wilson.sum_twist) * a21r;
+        a21r -= T(args.terms.wilson.sum_twist) * im;
+        a21i += T(args.terms.wilson.sum_twist) * re;
       }
       {
         const Real re = a02r, im = a02i;
-        a02r -= T(args.terms.sum_twist) * a22i;
-        a02i += T(args.terms.sum_twist) * a22r;
-        a22r -= T(args.terms.sum_twist) * im;
-        a22i += T(args.terms.sum_twist) * re;
+        a02r -= T(args.terms.wilson.sum_twist) * a22i;
+        a02i += T(args.terms.wilson.sum_twist) * a22r;
+        a22r -= T(args.terms.wilson.sum_twist) * im;
+        a22i += T(args.terms.wilson.sum_twist) * re;
       }
       {
         const Real re = a10r, im = a10i;
-        a10r -= T(args.terms.sum_twist) * a30i;
-        a10i += T(args.terms.sum_twist) * a30r;
-        a30r -= T(args.terms.sum_twist) * im;
-        a30i += T(args.terms.sum_twist) * re;
+        a10r -= T(args.terms.wilson.sum_twist) * a30i;
+        a10i += T(args.terms.wilson.sum_twist) * a30r;
+        a30r -= T(args.terms.wilson.sum_twist) * im;
+        a30i += T(args.terms.wilson.sum_twist) * re;
       }
       {
         const Real re = a11r, im = a11i;
-        a11r -= T(args.terms.sum_twist) * a31i;
-        a11i += T(args.terms.sum_twist) * a31r;
-        a31r -= T(args.terms.sum_twist) * im;
-        a31i += T(args.terms.sum_twist) * re;
+        a11r -= T(args.terms.wilson.sum_twist) * a31i;
+        a11i += T(args.terms.wilson.sum_twist) * a31r;
+        a31r -= T(args.terms.wilson.sum_twist) * im;
+        a31i += T(args.terms.wilson.sum_twist) * re;
       }
       {
         const Real re = a12r, im = a12i;
-        a12r -= T(args.terms.sum_twist) * a32i;
-        a12i += T(args.terms.sum_twist) * a32r;
-        a32r -= T(args.terms.sum_twist) * im;
-        a32i += T(args.terms.sum_twist) * re;
+        a12r -= T(args.terms.wilson.sum_twist) * a32i;
+        a12i += T(args.terms.wilson.sum_twist) * a32r;
+        a32r -= T(args.terms.wilson.sum_twist) * im;
+        a32i += T(args.terms.wilson.sum_twist) * re;
       }
     }
-    if (args.terms.chiral[0] != nullptr) {
+    if (args.terms.wilson.chiral[0] != nullptr) {
       Real v00r, v00i, v01r, v01i, v02r, v02i, v10r, v10i, v11r, v11i, v12r, v12i, v20r, v20i, v21r, v21i, v22r, v22i, v30r, v30i, v31r, v31i, v32r, v32i;
-      if (args.terms.chiral_on_z) {
+      if (args.terms.wilson.chiral_on_z) {
         const double2 p0 = load_own(after<0>(groups_of<double2, 192>(args.z[0], site)));
         const double2 p1 = load_own(after<16>(groups_of<double2, 192>(args.z[0], site)));
         const double2 p2 = load_own(after<32>(groups_of<double2, 192>(args.z[0], site)));
@@ -917,31 +917,31 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopArgs& args, const 
         v31i = scalars.a * q4.y;
         v32r = scalars.a * q5.x;
         v32i = scalars.a * q5.y;
-        if (T(args.terms.z_twist) != 0) {
-          v00r -= T(args.terms.z_twist) * q0.y;
-          v00i += T(args.terms.z_twist) * q0.x;
-          v20r -= T(args.terms.z_twist) * p0.y;
-          v20i += T(args.terms.z_twist) * p0.x;
-          v01r -= T(args.terms.z_twist) * q1.y;
-          v01i += T(args.terms.z_twist) * q1.x;
-          v21r -= T(args.terms.z_twist) * p1.y;
-          v21i += T(args.terms.z_twist) * p1.x;
-          v02r -= T(args.terms.z_twist) * q2.y;
-          v02i += T(args.terms.z_twist) * q2.x;
-          v22r -= T(args.terms.z_twist) * p2.y;
-          v22i += T(args.terms.z_twist) * p2.x;
-          v10r -= T(args.terms.z_twist) * q3.y;
-          v10i += T(args.terms.z_twist) * q3.x;
-          v30r -= T(args.terms.z_twist) * p3.y;
-          v30i += T(args.terms.z_twist) * p3.x;
-          v11r -= T(args.terms.z_twist) * q4.y;
-          v11i += T(args.terms.z_twist) * q4.x;
-          v31r -= T(args.terms.z_twist) * p4.y;
-          v31i += T(args.terms.z_twist) * p4.x;
-          v12r -= T(args.terms.z_twist) * q5.y;
-          v12i += T(args.terms.z_twist) * q5.x;
-          v32r -= T(args.terms.z_twist) * p5.y;
-          v32i += T(args.terms.z_twist) * p5.x;
+        if (T(args.terms.wilson.z_twist) != 0) {
+          v00r -= T(args.terms.wilson.z_twist) * q0.y;
+          v00i += T(args.terms.wilson.z_twist) * q0.x;
+          v20r -= T(args.terms.wilson.z_twist) * p0.y;
+          v20i += T(args.terms.wilson.z_twist) * p0.x;
+          v01r -= T(args.terms.wilson.z_twist) * q1.y;
+          v01i += T(args.terms.wilson.z_twist) * q1.x;
+          v21r -= T(args.terms.wilson.z_twist) * p1.y;
+          v21i += T(args.terms.wilson.z_twist) * p1.x;
+          v02r -= T(args.terms.wilson.z_twist) * q2.y;
+          v02i += T(args.terms.wilson.z_twist) * q2.x;
+          v22r -= T(args.terms.wilson.z_twist) * p2.y;
+          v22i += T(args.terms.wilson.z_twist) * p2.x;
+          v10r -= T(args.terms.wilson.z_twist) * q3.y;
+          v10i += T(args.terms.wilson.z_twist) * q3.x;
+          v30r -= T(args.terms.wilson.z_twist) * p3.y;
+          v30i += T(args.terms.wilson.z_twist) * p3.x;
+          v11r -= T(args.terms.wilson.z_twist) * q4.y;
+          v11i += T(args.terms.wilson.z_twist) * q4.x;
+          v31r -= T(args.terms.wilson.z_twist) * p4.y;
+          v31i += T(args.terms.wilson.z_twist) * p4.x;
+          v12r -= T(args.terms.wilson.z_twist) * q5.y;
+          v12i += T(args.terms.wilson.z_twist) * q5.x;
+          v32r -= T(args.terms.wilson.z_twist) * p5.y;
+          v32i += T(args.terms.wilson.z_twist) * p5.x;
         }
       } else {
         v00r = a00r;
@@ -1005,31 +1005,31 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopArgs& args, const 
           a31i = scalars.a * q4.y;
           a32r = scalars.a * q5.x;
           a32i = scalars.a * q5.y;
-          if (T(args.terms.z_twist) != 0) {
-            a00r -= T(args.terms.z_twist) * q0.y;
-            a00i += T(args.terms.z_twist) * q0.x;
-            a20r -= T(args.terms.z_twist) * p0.y;
-            a20i += T(args.terms.z_twist) * p0.x;
-            a01r -= T(args.terms.z_twist) * q1.y;
-            a01i += T(args.terms.z_twist) * q1.x;
-            a21r -= T(args.terms.z_twist) * p1.y;
-            a21i += T(args.terms.z_twist) * p1.x;
-            a02r -= T(args.terms.z_twist) * q2.y;
-            a02i += T(args.terms.z_twist) * q2.x;
-            a22r -= T(args.terms.z_twist) * p2.y;
-            a22i += T(args.terms.z_twist) * p2.x;
-            a10r -= T(args.terms.z_twist) * q3.y;
-            a10i += T(args.terms.z_twist) * q3.x;
-            a30r -= T(args.terms.z_twist) * p3.y;
-            a30i += T(args.terms.z_twist) * p3.x;
-            a11r -= T(args.terms.z_twist) * q4.y;
-            a11i += T(args.terms.z_twist) * q4.x;
-            a31r -= T(args.terms.z_twist) * p4.y;
-            a31i += T(args.terms.z_twist) * p4.x;
-            a12r -= T(args.terms.z_twist) * q5.y;
-            a12i += T(args.terms.z_twist) * q5.x;
-            a32r -= T(args.terms.z_twist) * p5.y;
-            a32i += T(args.terms.z_twist) * p5.x;
+          if (T(args.terms.wilson.z_twist) != 0) {
+            a00r -= T(args.terms.wilson.z_twist) * q0.y;
+            a00i += T(args.terms.wilson.z_twist) * q0.x;
+            a20r -= T(args.terms.wilson.z_twist) * p0.y;
+            a20i += T(args.terms.wilson.z_twist) * p0.x;
+            a01r -= T(args.terms.wilson.z_twist) * q1.y;
+            a01i += T(args.terms.wilson.z_twist) * q1.x;
+            a21r -= T(args.terms.wilson.z_twist) * p1.y;
+            a21i += T(args.terms.wilson.z_twist) * p1.x;
+            a02r -= T(args.terms.wilson.z_twist) * q2.y;
+            a02i += T(args.terms.wilson.z_twist) * q2.x;
+            a22r -= T(args.terms.wilson.z_twist) * p2.y;
+            a22i += T(args.terms.wilson.z_twist) * p2.x;
+            a10r -= T(args.terms.wilson.z_twist) * q3.y;
+            a10i += T(args.terms.wilson.z_twist) * q3.x;
+            a30r -= T(args.terms.wilson.z_twist) * p3.y;
+            a30i += T(args.terms.wilson.z_twist) * p3.x;
+            a11r -= T(args.terms.wilson.z_twist) * q4.y;
+            a11i += T(args.terms.wilson.z_twist) * q4.x;
+            a31r -= T(args.terms.wilson.z_twist) * p4.y;
+            a31i += T(args.terms.wilson.z_twist) * p4.x;
+            a12r -= T(args.terms.wilson.z_twist) * q5.y;
+            a12i += T(args.terms.wilson.z_twist) * q5.x;
+            a32r -= T(args.terms.wilson.z_twist) * p5.y;
+            a32i += T(args.terms.wilson.z_twist) * p5.x;
           }
         } else {
           a00r = a00i = a01r = a01i = a02r = a02i = a10r = a10i = a11r = a11i = a12r = a12i = a20r = a20i = a21r = a21i = a22r = a22i = a30r = a30i = a31r = a31i = a32r = a32i = Real{};
@@ -1050,24 +1050,24 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopArgs& args, const 
         Real x12i = v12i + v32i;
         Real w00r, w00i, w01r, w01i, w02r, w02i, w10r, w10i, w11r, w11i, w12r, w12i;
         {
-          const double2 c0 = load_once(after<0>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-          const double2 c1 = load_once(after<16>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-          const double2 c2 = load_once(after<32>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-          const double2 c3 = load_once(after<48>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-          const double2 c4 = load_once(after<64>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-          const double2 c5 = load_once(after<80>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-          const double2 c6 = load_once(after<96>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-          const double2 c7 = load_once(after<112>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-          const double2 c8 = load_once(after<128>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-          const double2 c9 = load_once(after<144>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-          const double2 c10 = load_once(after<160>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-          const double2 c11 = load_once(after<176>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-          const double2 c12 = load_once(after<192>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-          const double2 c13 = load_once(after<208>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-          const double2 c14 = load_once(after<224>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-          const double2 c15 = load_once(after<240>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-          const double2 c16 = load_once(after<256>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-          const double2 c17 = load_once(after<272>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+          const double2 c0 = load_once(after<0>(groups_of<double2, 576>(args.terms.wilson.chiral[0], site)));
+          const double2 c1 = load_once(after<16>(groups_of<double2, 576>(args.terms.wilson.chiral[0], site)));
+          const double2 c2 = load_once(after<32>(groups_of<double2, 576>(args.terms.wilson.chiral[0], site)));
+          const double2 c3 = load_once(after<48>(groups_of<double2, 576>(args.terms.wilson.chiral[0], site)));
+          const double2 c4 = load_once(after<64>(groups_of<double2, 576>(args.terms.wilson.chiral[0], site)));
+          const double2 c5 = load_once(after<80>(groups_of<double2, 576>(args.terms.wilson.chiral[0], site)));
+          const double2 c6 = load_once(after<96>(groups_of<double2, 576>(args.terms.wilson.chiral[0], site)));
+          const double2 c7 = load_once(after<112>(groups_of<double2, 576>(args.terms.wilson.chiral[0], site)));
+          const double2 c8 = load_once(after<128>(groups_of<double2, 576>(args.terms.wilson.chiral[0], site)));
+          const double2 c9 = load_once(after<144>(groups_of<double2, 576>(args.terms.wilson.chiral[0], site)));
+          const double2 c10 = load_once(after<160>(groups_of<double2, 576>(args.terms.wilson.chiral[0], site)));
+          const double2 c11 = load_once(after<176>(groups_of<double2, 576>(args.terms.wilson.chiral[0], site)));
+          const double2 c12 = load_once(after<192>(groups_of<double2, 576>(args.terms.wilson.chiral[0], site)));
+          const double2 c13 = load_once(after<208>(groups_of<double2, 576>(args.terms.wilson.chiral[0], site)));
+          const double2 c14 = load_once(after<224>(groups_of<double2, 576>(args.terms.wilson.chiral[0], site)));
+          const double2 c15 = load_once(after<240>(groups_of<double2, 576>(args.terms.wilson.chiral[0], site)));
+          const double2 c16 = load_once(after<256>(groups_of<double2, 576>(args.terms.wilson.chiral[0], site)));
+          const double2 c17 = load_once(after<272>(groups_of<double2, 576>(args.terms.wilson.chiral[0], site)));
           const Real d0 = c0.x;
           w00r = d0 * x00r;
           w00i = d0 * x00i;
@@ -1192,27 +1192,27 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopArgs& args, const 
             w11i += br * x12i - bi * x12r;
           }
         }
-        if (T(args.terms.chiral_twist) != 0) {
-          if (args.terms.twist_chiral[0] != nullptr) {
-            const double2 c0 = load_once(after<0>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
-            const double2 c1 = load_once(after<16>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
-            const double2 c2 = load_once(after<32>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
-            const double2 c3 = load_once(after<48>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
-            const double2 c4 = load_once(after<64>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
-            const double2 c5 = load_once(after<80>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
-            const double2 c6 = load_once(after<96>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
-            const double2 c7 = load_once(after<112>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
-            const double2 c8 = load_once(after<128>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
-            const double2 c9 = load_once(after<144>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
-            const double2 c10 = load_once(after<160>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
-            const double2 c11 = load_once(after<176>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
-            const double2 c12 = load_once(after<192>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
-            const double2 c13 = load_once(after<208>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
-            const double2 c14 = load_once(after<224>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
-            const double2 c15 = load_once(after<240>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
-            const double2 c16 = load_once(after<256>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
-            const double2 c17 = load_once(after<272>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
-            const auto turn = (T(args.terms.chiral_twist));
+        if (T(args.terms.wilson.chiral_twist) != 0) {
+          if (args.terms.wilson.twist_chiral[0] != nullptr) {
+            const double2 c0 = load_once(after<0>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[0], site)));
+            const double2 c1 = load_once(after<16>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[0], site)));
+            const double2 c2 = load_once(after<32>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[0], site)));
+            const double2 c3 = load_once(after<48>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[0], site)));
+            const double2 c4 = load_once(after<64>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[0], site)));
+            const double2 c5 = load_once(after<80>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[0], site)));
+            const double2 c6 = load_once(after<96>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[0], site)));
+            const double2 c7 = load_once(after<112>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[0], site)));
+            const double2 c8 = load_once(after<128>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[0], site)));
+            const double2 c9 = load_once(after<144>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[0], site)));
+            const double2 c10 = load_once(after<160>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[0], site)));
+            const double2 c11 = load_once(after<176>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[0], site)));
+            const double2 c12 = load_once(after<192>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[0], site)));
+            const double2 c13 = load_once(after<208>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[0], site)));
+            const double2 c14 = load_once(after<224>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[0], site)));
+            const double2 c15 = load_once(after<240>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[0], site)));
+            const double2 c16 = load_once(after<256>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[0], site)));
+            const double2 c17 = load_once(after<272>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[0], site)));
+            const auto turn = (T(args.terms.wilson.chiral_twist));
             {
               const Real re = x00r;
               x00r = -turn * x00i;
@@ -1367,7 +1367,7 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopArgs& args, const 
               w11i += br * x12i - bi * x12r;
             }
           } else {
-            const auto turn = (T(0.5) * T(args.terms.chiral_twist));
+            const auto turn = (T(0.5) * T(args.terms.wilson.chiral_twist));
             {
               const Real re = x00r;
               x00r = -turn * x00i;
@@ -1452,24 +1452,24 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopArgs& args, const 
         Real x12i = v12i - v32i;
         Real w00r, w00i, w01r, w01i, w02r, w02i, w10r, w10i, w11r, w11i, w12r, w12i;
         {
-          const double2 c0 = load_once(after<0>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-          const double2 c1 = load_once(after<16>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-          const double2 c2 = load_once(after<32>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-          const double2 c3 = load_once(after<48>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-          const double2 c4 = load_once(after<64>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-          const double2 c5 = load_once(after<80>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-          const double2 c6 = load_once(after<96>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-          const double2 c7 = load_once(after<112>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-          const double2 c8 = load_once(after<128>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-          const double2 c9 = load_once(after<144>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-          const double2 c10 = load_once(after<160>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-          const double2 c11 = load_once(after<176>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-          const double2 c12 = load_once(after<192>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-          const double2 c13 = load_once(after<208>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-          const double2 c14 = load_once(after<224>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-          const double2 c15 = load_once(after<240>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-          const double2 c16 = load_once(after<256>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-          const double2 c17 = load_once(after<272>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+          const double2 c0 = load_once(after<0>(groups_of<double2, 576>(args.terms.wilson.chiral[1], site)));
+          const double2 c1 = load_once(after<16>(groups_of<double2, 576>(args.terms.wilson.chiral[1], site)));
+          const double2 c2 = load_once(after<32>(groups_of<double2, 576>(args.terms.wilson.chiral[1], site)));
+          const double2 c3 = load_once(after<48>(groups_of<double2, 576>(args.terms.wilson.chiral[1], site)));
+          const double2 c4 = load_once(after<64>(groups_of<double2, 576>(args.terms.wilson.chiral[1], site)));
+          const double2 c5 = load_once(after<80>(groups_of<double2, 576>(args.terms.wilson.chiral[1], site)));
+          const double2 c6 = load_once(after<96>(groups_of<double2, 576>(args.terms.wilson.chiral[1], site)));
+          const double2 c7 = load_once(after<112>(groups_of<double2, 576>(args.terms.wilson.chiral[1], site)));
+          const double2 c8 = load_once(after<128>(groups_of<double2, 576>(args.terms.wilson.chiral[1], site)));
+          const double2 c9 = load_once(after<144>(groups_of<double2, 576>(args.terms.wilson.chiral[1], site)));
+          const double2 c10 = load_once(after<160>(groups_of<double2, 576>(args.terms.wilson.chiral[1], site)));
+          const double2 c11 = load_once(after<176>(groups_of<double2, 576>(args.terms.wilson.chiral[1], site)));
+          const double2 c12 = load_once(after<192>(groups_of<double2, 576>(args.terms.wilson.chiral[1], site)));
+          const double2 c13 = load_once(after<208>(groups_of<double2, 576>(args.terms.wilson.chiral[1], site)));
+          const double2 c14 = load_once(after<224>(groups_of<double2, 576>(args.terms.wilson.chiral[1], site)));
+          const double2 c15 = load_once(after<240>(groups_of<double2, 576>(args.terms.wilson.chiral[1], site)));
+          const double2 c16 = load_once(after<256>(groups_of<double2, 576>(args.terms.wilson.chiral[1], site)));
+          const double2 c17 = load_once(after<272>(groups_of<double2, 576>(args.terms.wilson.chiral[1], site)));
           const Real d0 = c0.x;
           w00r = d0 * x00r;
           w00i = d0 * x00i;
@@ -1594,27 +1594,27 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopArgs& args, const 
             w11i += br * x12i - bi * x12r;
           }
         }
-        if (T(args.terms.chiral_twist) != 0) {
-          if (args.terms.twist_chiral[0] != nullptr) {
-            const double2 c0 = load_once(after<0>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
-            const double2 c1 = load_once(after<16>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
-            const double2 c2 = load_once(after<32>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
-            const double2 c3 = load_once(after<48>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
-            const double2 c4 = load_once(after<64>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
-            const double2 c5 = load_once(after<80>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
-            const double2 c6 = load_once(after<96>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
-            const double2 c7 = load_once(after<112>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
-            const double2 c8 = load_once(after<128>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
-            const double2 c9 = load_once(after<144>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
-            const double2 c10 = load_once(after<160>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
-            const double2 c11 = load_once(after<176>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
-            const double2 c12 = load_once(after<192>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
-            const double2 c13 = load_once(after<208>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
-            const double2 c14 = load_once(after<224>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
-            const double2 c15 = load_once(after<240>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
-            const double2 c16 = load_once(after<256>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
-            const double2 c17 = load_once(after<272>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
-            const auto turn = -(T(args.terms.chiral_twist));
+        if (T(args.terms.wilson.chiral_twist) != 0) {
+          if (args.terms.wilson.twist_chiral[0] != nullptr) {
+            const double2 c0 = load_once(after<0>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[1], site)));
+            const double2 c1 = load_once(after<16>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[1], site)));
+            const double2 c2 = load_once(after<32>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[1], site)));
+            const double2 c3 = load_once(after<48>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[1], site)));
+            const double2 c4 = load_once(after<64>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[1], site)));
+            const double2 c5 = load_once(after<80>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[1], site)));
+            const double2 c6 = load_once(after<96>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[1], site)));
+            const double2 c7 = load_once(after<112>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[1], site)));
+            const double2 c8 = load_once(after<128>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[1], site)));
+            const double2 c9 = load_once(after<144>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[1], site)));
+            const double2 c10 = load_once(after<160>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[1], site)));
+            const double2 c11 = load_once(after<176>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[1], site)));
+            const double2 c12 = load_once(after<192>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[1], site)));
+            const double2 c13 = load_once(after<208>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[1], site)));
+            const double2 c14 = load_once(after<224>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[1], site)));
+            const double2 c15 = load_once(after<240>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[1], site)));
+            const double2 c16 = load_once(after<256>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[1], site)));
+            const double2 c17 = load_once(after<272>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[1], site)));
+            const auto turn = -(T(args.terms.wilson.chiral_twist));
             {
               const Real re = x00r;
               x00r = -turn * x00i;
@@ -1769,7 +1769,7 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopArgs& args, const 
               w11i += br * x12i - bi * x12r;
             }
           } else {
-            const auto turn = -(T(0.5) * T(args.terms.chiral_twist));
+            const auto turn = -(T(0.5) * T(args.terms.wilson.chiral_twist));
             {
               const Real re = x00r;
               x00r = -turn * x00i;
@@ -1877,31 +1877,31 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopArgs& args, const 
         a31i += scalars.a * q4.y;
         a32r += scalars.a * q5.x;
         a32i += scalars.a * q5.y;
-        if (T(args.terms.z_twist) != 0) {
-          a00r -= T(args.terms.z_twist) * q0.y;
-          a00i += T(args.terms.z_twist) * q0.x;
-          a20r -= T(args.terms.z_twist) * p0.y;
-          a20i += T(args.terms.z_twist) * p0.x;
-          a01r -= T(args.terms.z_twist) * q1.y;
-          a01i += T(args.terms.z_twist) * q1.x;
-          a21r -= T(args.terms.z_twist) * p1.y;
-          a21i += T(args.terms.z_twist) * p1.x;
-          a02r -= T(args.terms.z_twist) * q2.y;
-          a02i += T(args.terms.z_twist) * q2.x;
-          a22r -= T(args.terms.z_twist) * p2.y;
-          a22i += T(args.terms.z_twist) * p2.x;
-          a10r -= T(args.terms.z_twist) * q3.y;
-          a10i += T(args.terms.z_twist) * q3.x;
-          a30r -= T(args.terms.z_twist) * p3.y;
-          a30i += T(args.terms.z_twist) * p3.x;
-          a11r -= T(args.terms.z_twist) * q4.y;
-          a11i += T(args.terms.z_twist) * q4.x;
-          a31r -= T(args.terms.z_twist) * p4.y;
-          a31i += T(args.terms.z_twist) * p4.x;
-          a12r -= T(args.terms.z_twist) * q5.y;
-          a12i += T(args.terms.z_twist) * q5.x;
-          a32r -= T(args.terms.z_twist) * p5.y;
-          a32i += T(args.terms.z_twist) * p5.x;
+        if (T(args.terms.wilson.z_twist) != 0) {
+          a00r -= T(args.terms.wilson.z_twist) * q0.y;
+          a00i += T(args.terms.wilson.z_twist) * q0.x;
+          a20r -= T(args.terms.wilson.z_twist) * p0.y;
+          a20i += T(args.terms.wilson.z_twist) * p0.x;
+          a01r -= T(args.terms.wilson.z_twist) * q1.y;
+          a01i += T(args.terms.wilson.z_twist) * q1.x;
+          a21r -= T(args.terms.wilson.z_twist) * p1.y;
+          a21i += T(args.terms.wilson.z_twist) * p1.x;
+          a02r -= T(args.terms.wilson.z_twist) * q2.y;
+          a02i += T(args.terms.wilson.z_twist) * q2.x;
+          a22r -= T(args.terms.wilson.z_twist) * p2.y;
+          a22i += T(args.terms.wilson.z_twist) * p2.x;
+          a10r -= T(args.terms.wilson.z_twist) * q3.y;
+          a10i += T(args.terms.wilson.z_twist) * q3.x;
+          a30r -= T(args.terms.wilson.z_twist) * p3.y;
+          a30i += T(args.terms.wilson.z_twist) * p3.x;
+          a11r -= T(args.terms.wilson.z_twist) * q4.y;
+          a11i += T(args.terms.wilson.z_twist) * q4.x;
+          a31r -= T(args.terms.wilson.z_twist) * p4.y;
+          a31i += T(args.terms.wilson.z_twist) * p4.x;
+          a12r -= T(args.terms.wilson.z_twist) * q5.y;
+          a12i += T(args.terms.wilson.z_twist) * q5.x;
+          a32r -= T(args.terms.wilson.z_twist) * p5.y;
+          a32i += T(args.terms.wilson.z_twist) * p5.x;
         }
       }
     }
@@ -3114,53 +3114,53 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_edge_site(const CudaHopArgs& args, c
     }
   }
   if constexpr (site_terms) {
-    if (T(args.terms.sum_twist) != 0) {
+    if (T(args.terms.wilson.sum_twist) != 0) {
       {
         const Real re = a00r, im = a00i;
-        a00r -= T(args.terms.sum_twist) * a20i;
-        a00i += T(args.terms.sum_twist) * a20r;
-        a20r -= T(args.terms.sum_twist) * im;
-        a20i += T(args.terms.sum_twist) * re;
+        a00r -= T(args.terms.wilson.sum_twist) * a20i;
+        a00i += T(args.terms.wilson.sum_twist) * a20r;
+        a20r -= T(args.terms.wilson.sum_twist) * im;
+        a20i += T(args.terms.wilson.sum_twist) * re;
       }
       {
         const Real re = a01r, im = a01i;
-        a01r -= T(args.terms.sum_twist) * a21i;
-        a01i += T(args.terms.sum_twist) * a21r;
-        a21r -= T(args.terms.sum_twist) * im;
-        a21i += T(args.terms.sum_twist) * re;
+        a01r -= T(args.terms.wilson.sum_twist) * a21i;
+        a01i += T(args.terms.wilson.sum_twist) * a21r;
+        a21r -= T(args.terms.wilson.sum_twist) * im;
+        a21i += T(args.terms.wilson.sum_twist) * re;
       }
       {
         const Real re = a02r, im = a02i;
-        a02r -= T(args.terms.sum_twist) * a22i;
-        a02i += T(args.terms.sum_twist) * a22r;
-        a22r -= T(args.terms.sum_twist) * im;
-        a22i += T(args.terms.sum_twist) * re;
+        a02r -= T(args.terms.wilson.sum_twist) * a22i;
+        a02i += T(args.terms.wilson.sum_twist) * a22r;
+        a22r -= T(args.terms.wilson.sum_twist) * im;
+        a22i += T(args.terms.wilson.sum_twist) * re;
       }
       {
         const Real re = a10r, im = a10i;
-        a10r -= T(args.terms.sum_twist) * a30i;
-        a10i += T(args.terms.sum_twist) * a30r;
-        a30r -= T(args.terms.sum_twist) * im;
-        a30i += T(args.terms.sum_twist) * re;
+        a10r -= T(args.terms.wilson.sum_twist) * a30i;
+        a10i += T(args.terms.wilson.sum_twist) * a30r;
+        a30r -= T(args.terms.wilson.sum_twist) * im;
+        a30i += T(args.terms.wilson.sum_twist) * re;
       }
       {
         const Real re = a11r, im = a11i;
-        a11r -= T(args.terms.sum_twist) * a31i;
-        a11i += T(args.terms.sum_twist) * a31r;
-        a31r -= T(args.terms.sum_twist) * im;
-        a31i += T(args.terms.sum_twist) * re;
+        a11r -= T(args.terms.wilson.sum_twist) * a31i;
+        a11i += T(args.terms.wilson.sum_twist) * a31r;
+        a31r -= T(args.terms.wilson.sum_twist) * im;
+        a31i += T(args.terms.wilson.sum_twist) * re;
       }
       {
         const Real re = a12r, im = a12i;
-        a12r -= T(args.terms.sum_twist) * a32i;
-        a12i += T(args.terms.sum_twist) * a32r;
-        a32r -= T(args.terms.sum_twist) * im;
-        a32i += T(args.terms.sum_twist) * re;
+        a12r -= T(args.terms.wilson.sum_twist) * a32i;
+        a12i += T(args.terms.wilson.sum_twist) * a32r;
+        a32r -= T(args.terms.wilson.sum_twist) * im;
+        a32i += T(args.terms.wilson.sum_twist) * re;
       }
     }
-    if (args.terms.chiral[0] != nullptr) {
+    if (args.terms.wilson.chiral[0] != nullptr) {
       Real v00r, v00i, v01r, v01i, v02r, v02i, v10r, v10i, v11r, v11i, v12r, v12i, v20r, v20i, v21r, v21i, v22r, v22i, v30r, v30i, v31r, v31i, v32r, v32i;
-      if (args.terms.chiral_on_z) {
+      if (args.terms.wilson.chiral_on_z) {
         const double2 p0 = load_own(after<0>(groups_of<double2, 192>(args.z[0], site)));
         const double2 p1 = load_own(after<16>(groups_of<double2, 192>(args.z[0], site)));
         const double2 p2 = load_own(after<32>(groups_of<double2, 192>(args.z[0], site)));
@@ -3197,31 +3197,31 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_edge_site(const CudaHopArgs& args, c
         v31i = scalars.a * q4.y;
         v32r = scalars.a * q5.x;
         v32i = scalars.a * q5.y;
-        if (T(args.terms.z_twist) != 0) {
-          v00r -= T(args.terms.z_twist) * q0.y;
-          v00i += T(args.terms.z_twist) * q0.x;
-          v20r -= T(args.terms.z_twist) * p0.y;
-          v20i += T(args.terms.z_twist) * p0.x;
-          v01r -= T(args.terms.z_twist) * q1.y;
-          v01i += T(args.terms.z_twist) * q1.x;
-          v21r -= T(args.terms.z_twist) * p1.y;
-          v21i += T(args.terms.z_twist) * p1.x;
-          v02r -= T(args.terms.z_twist) * q2.y;
-          v02i += T(args.terms.z_twist) * q2.x;
-          v22r -= T(args.terms.z_twist) * p2.y;
-          v22i += T(args.terms.z_twist) * p2.x;
-          v10r -= T(args.terms.z_twist) * q3.y;
-          v10i += T(args.terms.z_twist) * q3.x;
-          v30r -= T(args.terms.z_twist) * p3.y;
-          v30i += T(args.terms.z_twist) * p3.x;
-          v11r -= T(args.terms.z_twist) * q4.y;
-          v11i += T(args.terms.z_twist) * q4.x;
-          v31r -= T(args.terms.z_twist) * p4.y;
-          v31i += T(args.terms.z_twist) * p4.x;
-          v12r -= T(args.terms.z_twist) * q5.y;
-          v12i += T(args.terms.z_twist) * q5.x;
-          v32r -= T(args.terms.z_twist) * p5.y;
-          v32i += T(args.terms.z_twist) * p5.x;
+        if (T(args.terms.wilson.z_twist) != 0) {
+          v00r -= T(args.terms.wilson.z_twist) * q0.y;
+          v00i += T(args.terms.wilson.z_twist) * q0.x;
+          v20r -= T(args.terms.wilson.z_twist) * p0.y;
+          v20i += T(args.terms.wilson.z_twist) * p0.x;
+          v01r -= T(args.terms.wilson.z_twist) * q1.y;
+          v01i += T(args.terms.wilson.z_twist) * q1.x;
+          v21r -= T(args.terms.wilson.z_twist) * p1.y;
+          v21i += T(args.terms.wilson.z_twist) * p1.x;
+          v02r -= T(args.terms.wilson.z_twist) * q2.y;
+          v02i += T(args.terms.wilson.z_twist) * q2.x;
+          v22r -= T(args.terms.wilson.z_twist) * p2.y;
+          v22i += T(args.terms.wilson.z_twist) * p2.x;
+          v10r -= T(args.terms.wilson.z_twist) * q3.y;
+          v10i += T(args.terms.wilson.z_twist) * q3.x;
+          v30r -= T(args.terms.wilson.z_twist) * p3.y;
+          v30i += T(args.terms.wilson.z_twist) * p3.x;
+          v11r -= T(args.terms.wilson.z_twist) * q4.y;
+          v11i += T(args.terms.wilson.z_twist) * q4.x;
+          v31r -= T(args.terms.wilson.z_twist) * p4.y;
+          v31i += T(args.terms.wilson.z_twist) * p4.x;
+          v12r -= T(args.terms.wilson.z_twist) * q5.y;
+          v12i += T(args.terms.wilson.z_twist) * q5.x;
+          v32r -= T(args.terms.wilson.z_twist) * p5.y;
+          v32i += T(args.terms.wilson.z_twist) * p5.x;
         }
       } else {
         v00r = a00r;
@@ -3285,31 +3285,31 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_edge_site(const CudaHopArgs& args, c
           a31i = scalars.a * q4.y;
           a32r = scalars.a * q5.x;
           a32i = scalars.a * q5.y;
-          if (T(args.terms.z_twist) != 0) {
-            a00r -= T(args.terms.z_twist) * q0.y;
-            a00i += T(args.terms.z_twist) * q0.x;
-            a20r -= T(args.terms.z_twist) * p0.y;
-            a20i += T(args.terms.z_twist) * p0.x;
-            a01r -= T(args.terms.z_twist) * q1.y;
-            a01i += T(args.terms.z_twist) * q1.x;
-            a21r -= T(args.terms.z_twist) * p1.y;
-            a21i += T(args.terms.z_twist) * p1.x;
-            a02r -= T(args.terms.z_twist) * q2.y;
-            a02i += T(args.terms.z_twist) * q2.x;
-            a22r -= T(args.terms.z_twist) * p2.y;
-            a22i += T(args.terms.z_twist) * p2.x;
-            a10r -= T(args.terms.z_twist) * q3.y;
-            a10i += T(args.terms.z_twist) * q3.x;
-            a30r -= T(args.terms.z_twist) * p3.y;
-            a30i += T(args.terms.z_twist) * p3.x;
-            a11r -= T(args.terms.z_twist) * q4.y;
-            a11i += T(args.terms.z_twist) * q4.x;
-            a31r -= T(args.terms.z_twist) * p4.y;
-            a31i += T(args.terms.z_twist) * p4.x;
-            a12r -= T(args.terms.z_twist) * q5.y;
-            a12i += T(args.terms.z_twist) * q5.x;
-            a32r -= T(args.terms.z_twist) * p5.y;
-            a32i += T(args.terms.z_twist) * p5.x;
+          if (T(args.terms.wilson.z_twist) != 0) {
+            a00r -= T(args.terms.wilson.z_twist) * q0.y;
+            a00i += T(args.terms.wilson.z_twist) * q0.x;
+            a20r -= T(args.terms.wilson.z_twist) * p0.y;
+            a20i += T(args.terms.wilson.z_twist) * p0.x;
+            a01r -= T(args.terms.wilson.z_twist) * q1.y;
+            a01i += T(args.terms.wilson.z_twist) * q1.x;
+            a21r -= T(args.terms.wilson.z_twist) * p1.y;
+            a21i += T(args.terms.wilson.z_twist) * p1.x;
+            a02r -= T(args.terms.wilson.z_twist) * q2.y;
+            a02i += T(args.terms.wilson.z_twist) * q2.x;
+            a22r -= T(args.terms.wilson.z_twist) * p2.y;
+            a22i += T(args.terms.wilson.z_twist) * p2.x;
+            a10r -= T(args.terms.wilson.z_twist) * q3.y;
+            a10i += T(args.terms.wilson.z_twist) * q3.x;
+            a30r -= T(args.terms.wilson.z_twist) * p3.y;
+            a30i += T(args.terms.wilson.z_twist) * p3.x;
+            a11r -= T(args.terms.wilson.z_twist) * q4.y;
+            a11i += T(args.terms.wilson.z_twist) * q4.x;
+            a31r -= T(args.terms.wilson.z_twist) * p4.y;
+            a31i += T(args.terms.wilson.z_twist) * p4.x;
+            a12r -= T(args.terms.wilson.z_twist) * q5.y;
+            a12i += T(args.terms.wilson.z_twist) * q5.x;
+            a32r -= T(args.terms.wilson.z_twist) * p5.y;
+            a32i += T(args.terms.wilson.z_twist) * p5.x;
           }
         } else {
           a00r = a00i = a01r = a01i = a02r = a02i = a10r = a10i = a11r = a11i = a12r = a12i = a20r = a20i = a21r = a21i = a22r = a22i = a30r = a30i = a31r = a31i = a32r = a32i = Real{};
@@ -3330,24 +3330,24 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_edge_site(const CudaHopArgs& args, c
         Real x12i = v12i + v32i;
         Real w00r, w00i, w01r, w01i, w02r, w02i, w10r, w10i, w11r, w11i, w12r, w12i;
         {
-          const double2 c0 = load_once(after<0>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-          const double2 c1 = load_once(after<16>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-          const double2 c2 = load_once(after<32>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-          const double2 c3 = load_once(after<48>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-          const double2 c4 = load_once(after<64>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-          const double2 c5 = load_once(after<80>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-          const double2 c6 = load_once(after<96>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-          const double2 c7 = load_once(after<112>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-          const double2 c8 = load_once(after<128>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-          const double2 c9 = load_once(after<144>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-          const double2 c10 = load_once(after<160>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-          const double2 c11 = load_once(after<176>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-          const double2 c12 = load_once(after<192>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-          const double2 c13 = load_once(after<208>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-          const double2 c14 = load_once(after<224>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-          const double2 c15 = load_once(after<240>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-          const double2 c16 = load_once(after<256>(groups_of<double2, 576>(args.terms.chiral[0], site)));
-          const double2 c17 = load_once(after<272>(groups_of<double2, 576>(args.terms.chiral[0], site)));
+          const double2 c0 = load_once(after<0>(groups_of<double2, 576>(args.terms.wilson.chiral[0], site)));
+          const double2 c1 = load_once(after<16>(groups_of<double2, 576>(args.terms.wilson.chiral[0], site)));
+          const double2 c2 = load_once(after<32>(groups_of<double2, 576>(args.terms.wilson.chiral[0], site)));
+          const double2 c3 = load_once(after<48>(groups_of<double2, 576>(args.terms.wilson.chiral[0], site)));
+          const double2 c4 = load_once(after<64>(groups_of<double2, 576>(args.terms.wilson.chiral[0], site)));
+          const double2 c5 = load_once(after<80>(groups_of<double2, 576>(args.terms.wilson.chiral[0], site)));
+          const double2 c6 = load_once(after<96>(groups_of<double2, 576>(args.terms.wilson.chiral[0], site)));
+          const double2 c7 = load_once(after<112>(groups_of<double2, 576>(args.terms.wilson.chiral[0], site)));
+          const double2 c8 = load_once(after<128>(groups_of<double2, 576>(args.terms.wilson.chiral[0], site)));
+          const double2 c9 = load_once(after<144>(groups_of<double2, 576>(args.terms.wilson.chiral[0], site)));
+          const double2 c10 = load_once(after<160>(groups_of<double2, 576>(args.terms.wilson.chiral[0], site)));
+          const double2 c11 = load_once(after<176>(groups_of<double2, 576>(args.terms.wilson.chiral[0], site)));
+          const double2 c12 = load_once(after<192>(groups_of<double2, 576>(args.terms.wilson.chiral[0], site)));
+          const double2 c13 = load_once(after<208>(groups_of<double2, 576>(args.terms.wilson.chiral[0], site)));
+          const double2 c14 = load_once(after<224>(groups_of<double2, 576>(args.terms.wilson.chiral[0], site)));
+          const double2 c15 = load_once(after<240>(groups_of<double2, 576>(args.terms.wilson.chiral[0], site)));
+          const double2 c16 = load_once(after<256>(groups_of<double2, 576>(args.terms.wilson.chiral[0], site)));
+          const double2 c17 = load_once(after<272>(groups_of<double2, 576>(args.terms.wilson.chiral[0], site)));
           const Real d0 = c0.x;
           w00r = d0 * x00r;
           w00i = d0 * x00i;
@@ -3472,27 +3472,27 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_edge_site(const CudaHopArgs& args, c
             w11i += br * x12i - bi * x12r;
           }
         }
-        if (T(args.terms.chiral_twist) != 0) {
-          if (args.terms.twist_chiral[0] != nullptr) {
-            const double2 c0 = load_once(after<0>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
-            const double2 c1 = load_once(after<16>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
-            const double2 c2 = load_once(after<32>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
-            const double2 c3 = load_once(after<48>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
-            const double2 c4 = load_once(after<64>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
-            const double2 c5 = load_once(after<80>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
-            const double2 c6 = load_once(after<96>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
-            const double2 c7 = load_once(after<112>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
-            const double2 c8 = load_once(after<128>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
-            const double2 c9 = load_once(after<144>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
-            const double2 c10 = load_once(after<160>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
-            const double2 c11 = load_once(after<176>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
-            const double2 c12 = load_once(after<192>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
-            const double2 c13 = load_once(after<208>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
-            const double2 c14 = load_once(after<224>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
-            const double2 c15 = load_once(after<240>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
-            const double2 c16 = load_once(after<256>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
-            const double2 c17 = load_once(after<272>(groups_of<double2, 576>(args.terms.twist_chiral[0], site)));
-            const auto turn = (T(args.terms.chiral_twist));
+        if (T(args.terms.wilson.chiral_twist) != 0) {
+          if (args.terms.wilson.twist_chiral[0] != nullptr) {
+            const double2 c0 = load_once(after<0>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[0], site)));
+            const double2 c1 = load_once(after<16>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[0], site)));
+            const double2 c2 = load_once(after<32>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[0], site)));
+            const double2 c3 = load_once(after<48>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[0], site)));
+            const double2 c4 = load_once(after<64>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[0], site)));
+            const double2 c5 = load_once(after<80>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[0], site)));
+            const double2 c6 = load_once(after<96>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[0], site)));
+            const double2 c7 = load_once(after<112>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[0], site)));
+            const double2 c8 = load_once(after<128>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[0], site)));
+            const double2 c9 = load_once(after<144>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[0], site)));
+            const double2 c10 = load_once(after<160>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[0], site)));
+            const double2 c11 = load_once(after<176>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[0], site)));
+            const double2 c12 = load_once(after<192>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[0], site)));
+            const double2 c13 = load_once(after<208>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[0], site)));
+            const double2 c14 = load_once(after<224>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[0], site)));
+            const double2 c15 = load_once(after<240>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[0], site)));
+            const double2 c16 = load_once(after<256>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[0], site)));
+            const double2 c17 = load_once(after<272>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[0], site)));
+            const auto turn = (T(args.terms.wilson.chiral_twist));
             {
               const Real re = x00r;
               x00r = -turn * x00i;
@@ -3647,7 +3647,7 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_edge_site(const CudaHopArgs& args, c
               w11i += br * x12i - bi * x12r;
             }
           } else {
-            const auto turn = (T(0.5) * T(args.terms.chiral_twist));
+            const auto turn = (T(0.5) * T(args.terms.wilson.chiral_twist));
             {
               const Real re = x00r;
               x00r = -turn * x00i;
@@ -3732,24 +3732,24 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_edge_site(const CudaHopArgs& args, c
         Real x12i = v12i - v32i;
         Real w00r, w00i, w01r, w01i, w02r, w02i, w10r, w10i, w11r, w11i, w12r, w12i;
         {
-          const double2 c0 = load_once(after<0>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-          const double2 c1 = load_once(after<16>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-          const double2 c2 = load_once(after<32>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-          const double2 c3 = load_once(after<48>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-          const double2 c4 = load_once(after<64>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-          const double2 c5 = load_once(after<80>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-          const double2 c6 = load_once(after<96>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-          const double2 c7 = load_once(after<112>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-          const double2 c8 = load_once(after<128>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-          const double2 c9 = load_once(after<144>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-          const double2 c10 = load_once(after<160>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-          const double2 c11 = load_once(after<176>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-          const double2 c12 = load_once(after<192>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-          const double2 c13 = load_once(after<208>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-          const double2 c14 = load_once(after<224>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-          const double2 c15 = load_once(after<240>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-          const double2 c16 = load_once(after<256>(groups_of<double2, 576>(args.terms.chiral[1], site)));
-          const double2 c17 = load_once(after<272>(groups_of<double2, 576>(args.terms.chiral[1], site)));
+          const double2 c0 = load_once(after<0>(groups_of<double2, 576>(args.terms.wilson.chiral[1], site)));
+          const double2 c1 = load_once(after<16>(groups_of<double2, 576>(args.terms.wilson.chiral[1], site)));
+          const double2 c2 = load_once(after<32>(groups_of<double2, 576>(args.terms.wilson.chiral[1], site)));
+          const double2 c3 = load_once(after<48>(groups_of<double2, 576>(args.terms.wilson.chiral[1], site)));
+          const double2 c4 = load_once(after<64>(groups_of<double2, 576>(args.terms.wilson.chiral[1], site)));
+          const double2 c5 = load_once(after<80>(groups_of<double2, 576>(args.terms.wilson.chiral[1], site)));
+          const double2 c6 = load_once(after<96>(groups_of<double2, 576>(args.terms.wilson.chiral[1], site)));
+          const double2 c7 = load_once(after<112>(groups_of<double2, 576>(args.terms.wilson.chiral[1], site)));
+          const double2 c8 = load_once(after<128>(groups_of<double2, 576>(args.terms.wilson.chiral[1], site)));
+          const double2 c9 = load_once(after<144>(groups_of<double2, 576>(args.terms.wilson.chiral[1], site)));
+          const double2 c10 = load_once(after<160>(groups_of<double2, 576>(args.terms.wilson.chiral[1], site)));
+          const double2 c11 = load_once(after<176>(groups_of<double2, 576>(args.terms.wilson.chiral[1], site)));
+          const double2 c12 = load_once(after<192>(groups_of<double2, 576>(args.terms.wilson.chiral[1], site)));
+          const double2 c13 = load_once(after<208>(groups_of<double2, 576>(args.terms.wilson.chiral[1], site)));
+          const double2 c14 = load_once(after<224>(groups_of<double2, 576>(args.terms.wilson.chiral[1], site)));
+          const double2 c15 = load_once(after<240>(groups_of<double2, 576>(args.terms.wilson.chiral[1], site)));
+          const double2 c16 = load_once(after<256>(groups_of<double2, 576>(args.terms.wilson.chiral[1], site)));
+          const double2 c17 = load_once(after<272>(groups_of<double2, 576>(args.terms.wilson.chiral[1], site)));
           const Real d0 = c0.x;
           w00r = d0 * x00r;
           w00i = d0 * x00i;
@@ -3874,27 +3874,27 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_edge_site(const CudaHopArgs& args, c
             w11i += br * x12i - bi * x12r;
           }
         }
-        if (T(args.terms.chiral_twist) != 0) {
-          if (args.terms.twist_chiral[0] != nullptr) {
-            const double2 c0 = load_once(after<0>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
-            const double2 c1 = load_once(after<16>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
-            const double2 c2 = load_once(after<32>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
-            const double2 c3 = load_once(after<48>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
-            const double2 c4 = load_once(after<64>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
-            const double2 c5 = load_once(after<80>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
-            const double2 c6 = load_once(after<96>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
-            const double2 c7 = load_once(after<112>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
-            const double2 c8 = load_once(after<128>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
-            const double2 c9 = load_once(after<144>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
-            const double2 c10 = load_once(after<160>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
-            const double2 c11 = load_once(after<176>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
-            const double2 c12 = load_once(after<192>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
-            const double2 c13 = load_once(after<208>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
-            const double2 c14 = load_once(after<224>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
-            const double2 c15 = load_once(after<240>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
-            const double2 c16 = load_once(after<256>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
-            const double2 c17 = load_once(after<272>(groups_of<double2, 576>(args.terms.twist_chiral[1], site)));
-            const auto turn = -(T(args.terms.chiral_twist));
+        if (T(args.terms.wilson.chiral_twist) != 0) {
+          if (args.terms.wilson.twist_chiral[0] != nullptr) {
+            const double2 c0 = load_once(after<0>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[1], site)));
+            const double2 c1 = load_once(after<16>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[1], site)));
+            const double2 c2 = load_once(after<32>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[1], site)));
+            const double2 c3 = load_once(after<48>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[1], site)));
+            const double2 c4 = load_once(after<64>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[1], site)));
+            const double2 c5 = load_once(after<80>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[1], site)));
+            const double2 c6 = load_once(after<96>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[1], site)));
+            const double2 c7 = load_once(after<112>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[1], site)));
+            const double2 c8 = load_once(after<128>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[1], site)));
+            const double2 c9 = load_once(after<144>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[1], site)));
+            const double2 c10 = load_once(after<160>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[1], site)));
+            const double2 c11 = load_once(after<176>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[1], site)));
+            const double2 c12 = load_once(after<192>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[1], site)));
+            const double2 c13 = load_once(after<208>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[1], site)));
+            const double2 c14 = load_once(after<224>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[1], site)));
+            const double2 c15 = load_once(after<240>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[1], site)));
+            const double2 c16 = load_once(after<256>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[1], site)));
+            const double2 c17 = load_once(after<272>(groups_of<double2, 576>(args.terms.wilson.twist_chiral[1], site)));
+            const auto turn = -(T(args.terms.wilson.chiral_twist));
             {
               const Real re = x00r;
               x00r = -turn * x00i;
@@ -4049,7 +4049,7 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_edge_site(const CudaHopArgs& args, c
               w11i += br * x12i - bi * x12r;
             }
           } else {
-            const auto turn = -(T(0.5) * T(args.terms.chiral_twist));
+            const auto turn = -(T(0.5) * T(args.terms.wilson.chiral_twist));
             {
               const Real re = x00r;
               x00r = -turn * x00i;
@@ -4157,31 +4157,31 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_edge_site(const CudaHopArgs& args, c
         a31i += scalars.a * q4.y;
         a32r += scalars.a * q5.x;
         a32i += scalars.a * q5.y;
-        if (T(args.terms.z_twist) != 0) {
-          a00r -= T(args.terms.z_twist) * q0.y;
-          a00i += T(args.terms.z_twist) * q0.x;
-          a20r -= T(args.terms.z_twist) * p0.y;
-          a20i += T(args.terms.z_twist) * p0.x;
-          a01r -= T(args.terms.z_twist) * q1.y;
-          a01i += T(args.terms.z_twist) * q1.x;
-          a21r -= T(args.terms.z_twist) * p1.y;
-          a21i += T(args.terms.z_twist) * p1.x;
-          a02r -= T(args.terms.z_twist) * q2.y;
-          a02i += T(args.terms.z_twist) * q2.x;
-          a22r -= T(args.terms.z_twist) * p2.y;
-          a22i += T(args.terms.z_twist) * p2.x;
-          a10r -= T(args.terms.z_twist) * q3.y;
-          a10i += T(args.terms.z_twist) * q3.x;
-          a30r -= T(args.terms.z_twist) * p3.y;
-          a30i += T(args.terms.z_twist) * p3.x;
-          a11r -= T(args.terms.z_twist) * q4.y;
-          a11i += T(args.terms.z_twist) * q4.x;
-          a31r -= T(args.terms.z_twist) * p4.y;
-          a31i += T(args.terms.z_twist) * p4.x;
-          a12r -= T(args.terms.z_twist) * q5.y;
-          a12i += T(args.terms.z_twist) * q5.x;
-          a32r -= T(args.terms.z_twist) * p5.y;
-          a32i += T(args.terms.z_twist) * p5.x;
+        if (T(args.terms.wilson.z_twist) != 0) {
+          a00r -= T(args.terms.wilson.z_twist) * q0.y;
+          a00i += T(args.terms.wilson.z_twist) * q0.x;
+          a20r -= T(args.terms.wilson.z_twist) * p0.y;
+          a20i += T(args.terms.wilson.z_twist) * p0.x;
+          a01r -= T(args.terms.wilson.z_twist) * q1.y;
+          a01i += T(args.terms.wilson.z_twist) * q1.x;
+          a21r -= T(args.terms.wilson.z_twist) * p1.y;
+          a21i += T(args.terms.wilson.z_twist) * p1.x;
+          a02r -= T(args.terms.wilson.z_twist) * q2.y;
+          a02i += T(args.terms.wilson.z_twist) * q2.x;
+          a22r -= T(args.terms.wilson.z_twist) * p2.y;
+          a22i += T(args.terms.wilson.z_twist) * p2.x;
+          a10r -= T(args.terms.wilson.z_twist) * q3.y;
+          a10i += T(args.terms.wilson.z_twist) * q3.x;
+          a30r -= T(args.terms.wilson.z_twist) * p3.y;
+          a30i += T(args.terms.wilson.z_twist) * p3.x;
+          a11r -= T(args.terms.wilson.z_twist) * q4.y;
+          a11i += T(args.terms.wilson.z_twist) * q4.x;
+          a31r -= T(args.terms.wilson.z_twist) * p4.y;
+          a31i += T(args.terms.wilson.z_twist) * p4.x;
+          a12r -= T(args.terms.wilson.z_twist) * q5.y;
+          a12i += T(args.terms.wilson.z_twist) * q5.x;
+          a32r -= T(args.terms.wilson.z_twist) * p5.y;
+          a32i += T(args.terms.wilson.z_twist) * p5.x;
         }
       }
     }

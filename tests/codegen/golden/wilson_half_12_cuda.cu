@@ -755,53 +755,53 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopArgs& args, const Gr
     }
   }
   if constexpr (site_terms) {
-    if (T(args.terms.sum_twist) != 0) {
+    if (T(args.terms.wilson.sum_twist) != 0) {
       {
         const Real re = a00r, im = a00i;
-        a00r -= T(args.terms.sum_twist) * a20i;
-        a00i += T(args.terms.sum_twist) * a20r;
-        a20r -= T(args.terms.sum_twist) * im;
-        a20i += T(args.terms.sum_twist) * re;
+        a00r -= T(args.terms.wilson.sum_twist) * a20i;
+        a00i += T(args.terms.wilson.sum_twist) * a20r;
+        a20r -= T(args.terms.wilson.sum_twist) * im;
+        a20i += T(args.terms.wilson.sum_twist) * re;
       }
       {
         const Real re = a01r, im = a01i;
-        a01r -= T(args.terms.sum_twist) * a21i;
-        a01i += T(args.terms.sum_twist) * a21r;
-        a21r -= T(args.terms.sum_twist) * im;
-        a21i += T(args.terms.sum_twist) * re;
+        a01r -= T(args.terms.wilson.sum_twist) * a21i;
+        a01i += T(args.terms.wilson.sum_twist) * a21r;
+        a21r -= T(args.terms.wilson.sum_twist) * im;
+        a21i += T(args.terms.wilson.sum_twist) * re;
       }
       {
         const Real re = a02r, im = a02i;
-        a02r -= T(args.terms.sum_twist) * a22i;
-        a02i += T(args.terms.sum_twist) * a22r;
-        a22r -= T(args.terms.sum_twist) * im;
-        a22i += T(args.terms.sum_twist) * re;
+        a02r -= T(args.terms.wilson.sum_twist) * a22i;
+        a02i += T(args.terms.wilson.sum_twist) * a22r;
+        a22r -= T(args.terms.wilson.sum_twist) * im;
+        a22i += T(args.terms.wilson.sum_twist) * re;
       }
       {
         const Real re = a10r, im = a10i;
-        a10r -= T(args.terms.sum_twist) * a30i;
-        a10i += T(args.terms.sum_twist) * a30r;
-        a30r -= T(args.terms.sum_twist) * im;
-        a30i += T(args.terms.sum_twist) * re;
+        a10r -= T(args.terms.wilson.sum_twist) * a30i;
+        a10i += T(args.terms.wilson.sum_twist) * a30r;
+        a30r -= T(args.terms.wilson.sum_twist) * im;
+        a30i += T(args.terms.wilson.sum_twist) * re;
       }
       {
         const Real re = a11r, im = a11i;
-        a11r -= T(args.terms.sum_twist) * a31i;
-        a11i += T(args.terms.sum_twist) * a31r;
-        a31r -= T(args.terms.sum_twist) * im;
-        a31i += T(args.terms.sum_twist) * re;
+        a11r -= T(args.terms.wilson.sum_twist) * a31i;
+        a11i += T(args.terms.wilson.sum_twist) * a31r;
+        a31r -= T(args.terms.wilson.sum_twist) * im;
+        a31i += T(args.terms.wilson.sum_twist) * re;
       }
       {
         const Real re = a12r, im = a12i;
-        a12r -= T(args.terms.sum_twist) * a32i;
-        a12i += T(args.terms.sum_twist) * a32r;
-        a32r -= T(args.terms.sum_twist) * im;
-        a32i += T(args.terms.sum_twist) * re;
+        a12r -= T(args.terms.wilson.sum_twist) * a32i;
+        a12i += T(args.terms.wilson.sum_twist) * a32r;
+        a32r -= T(args.terms.wilson.sum_twist) * im;
+        a32i += T(args.terms.wilson.sum_twist) * re;
       }
     }
-    if (args.terms.chiral[0] != nullptr) {
+    if (args.terms.wilson.chiral[0] != nullptr) {
       Real v00r, v00i, v01r, v01i, v02r, v02i, v10r, v10i, v11r, v11i, v12r, v12i, v20r, v20i, v21r, v21i, v22r, v22i, v30r, v30i, v31r, v31i, v32r, v32i;
-      if (args.terms.chiral_on_z) {
+      if (args.terms.wilson.chiral_on_z) {
         const uint4 p0 = load_own(after<0>(groups_of<uint4, 48>(args.z[0], site)));
         const uint2 p1 = load_own(after<16>(groups_of<uint2, 48>(args.z[0], site)));
         const uint4 q0 = load_own(after<0>(groups_of<uint4, 48>(args.z[1], site)));
@@ -831,8 +831,8 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopArgs& args, const Gr
         v31i = scale * whole<1>(q1.x);
         v32r = scale * whole<0>(q1.y);
         v32i = scale * whole<1>(q1.y);
-        if (T(args.terms.z_twist) != 0) {
-          const Real twist = args.z_norms[site] * (quantum * T(args.terms.z_twist));
+        if (T(args.terms.wilson.z_twist) != 0) {
+          const Real twist = args.z_norms[site] * (quantum * T(args.terms.wilson.z_twist));
           v00r -= twist * whole<1>(q0.x);
           v00i += twist * whole<0>(q0.x);
           v20r -= twist * whole<1>(p0.x);
@@ -913,8 +913,8 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopArgs& args, const Gr
           a31i = scale * whole<1>(q1.x);
           a32r = scale * whole<0>(q1.y);
           a32i = scale * whole<1>(q1.y);
-          if (T(args.terms.z_twist) != 0) {
-            const Real twist = args.z_norms[site] * (quantum * T(args.terms.z_twist));
+          if (T(args.terms.wilson.z_twist) != 0) {
+            const Real twist = args.z_norms[site] * (quantum * T(args.terms.wilson.z_twist));
             a00r -= twist * whole<1>(q0.x);
             a00i += twist * whole<0>(q0.x);
             a20r -= twist * whole<1>(p0.x);
@@ -959,12 +959,12 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopArgs& args, const Gr
         Real x12i = v12i + v32i;
         Real w00r, w00i, w01r, w01i, w02r, w02i, w10r, w10i, w11r, w11i, w12r, w12i;
         {
-          const Real unit = load_shared(args.terms.chiral_norms + site) * quantum;
-          const uint4 c0 = load_once(after<0>(groups_of<uint4, 144>(args.terms.chiral[0], site)));
-          const uint4 c1 = load_once(after<16>(groups_of<uint4, 144>(args.terms.chiral[0], site)));
-          const uint4 c2 = load_once(after<32>(groups_of<uint4, 144>(args.terms.chiral[0], site)));
-          const uint4 c3 = load_once(after<48>(groups_of<uint4, 144>(args.terms.chiral[0], site)));
-          const uint2 c4 = load_once(after<64>(groups_of<uint2, 144>(args.terms.chiral[0], site)));
+          const Real unit = load_shared(args.terms.wilson.chiral_norms + site) * quantum;
+          const uint4 c0 = load_once(after<0>(groups_of<uint4, 144>(args.terms.wilson.chiral[0], site)));
+          const uint4 c1 = load_once(after<16>(groups_of<uint4, 144>(args.terms.wilson.chiral[0], site)));
+          const uint4 c2 = load_once(after<32>(groups_of<uint4, 144>(args.terms.wilson.chiral[0], site)));
+          const uint4 c3 = load_once(after<48>(groups_of<uint4, 144>(args.terms.wilson.chiral[0], site)));
+          const uint2 c4 = load_once(after<64>(groups_of<uint2, 144>(args.terms.wilson.chiral[0], site)));
           const Real d0 = whole<0>(c0.x);
           w00r = d0 * x00r;
           w00i = d0 * x00i;
@@ -1101,15 +1101,15 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopArgs& args, const Gr
           w12r *= unit;
           w12i *= unit;
         }
-        if (T(args.terms.chiral_twist) != 0) {
-          if (args.terms.twist_chiral[0] != nullptr) {
-            const Real unit = load_shared(args.terms.twist_chiral_norms + site) * quantum;
-            const uint4 c0 = load_once(after<0>(groups_of<uint4, 144>(args.terms.twist_chiral[0], site)));
-            const uint4 c1 = load_once(after<16>(groups_of<uint4, 144>(args.terms.twist_chiral[0], site)));
-            const uint4 c2 = load_once(after<32>(groups_of<uint4, 144>(args.terms.twist_chiral[0], site)));
-            const uint4 c3 = load_once(after<48>(groups_of<uint4, 144>(args.terms.twist_chiral[0], site)));
-            const uint2 c4 = load_once(after<64>(groups_of<uint2, 144>(args.terms.twist_chiral[0], site)));
-            const auto turn = (unit * T(args.terms.chiral_twist));
+        if (T(args.terms.wilson.chiral_twist) != 0) {
+          if (args.terms.wilson.twist_chiral[0] != nullptr) {
+            const Real unit = load_shared(args.terms.wilson.twist_chiral_norms + site) * quantum;
+            const uint4 c0 = load_once(after<0>(groups_of<uint4, 144>(args.terms.wilson.twist_chiral[0], site)));
+            const uint4 c1 = load_once(after<16>(groups_of<uint4, 144>(args.terms.wilson.twist_chiral[0], site)));
+            const uint4 c2 = load_once(after<32>(groups_of<uint4, 144>(args.terms.wilson.twist_chiral[0], site)));
+            const uint4 c3 = load_once(after<48>(groups_of<uint4, 144>(args.terms.wilson.twist_chiral[0], site)));
+            const uint2 c4 = load_once(after<64>(groups_of<uint2, 144>(args.terms.wilson.twist_chiral[0], site)));
+            const auto turn = (unit * T(args.terms.wilson.chiral_twist));
             {
               const Real re = x00r;
               x00r = -turn * x00i;
@@ -1264,7 +1264,7 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopArgs& args, const Gr
               w11i += br * x12i - bi * x12r;
             }
           } else {
-            const auto turn = (T(0.5) * T(args.terms.chiral_twist));
+            const auto turn = (T(0.5) * T(args.terms.wilson.chiral_twist));
             {
               const Real re = x00r;
               x00r = -turn * x00i;
@@ -1349,12 +1349,12 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopArgs& args, const Gr
         Real x12i = v12i - v32i;
         Real w00r, w00i, w01r, w01i, w02r, w02i, w10r, w10i, w11r, w11i, w12r, w12i;
         {
-          const Real unit = load_shared(args.terms.chiral_norms + site) * quantum;
-          const uint4 c0 = load_once(after<0>(groups_of<uint4, 144>(args.terms.chiral[1], site)));
-          const uint4 c1 = load_once(after<16>(groups_of<uint4, 144>(args.terms.chiral[1], site)));
-          const uint4 c2 = load_once(after<32>(groups_of<uint4, 144>(args.terms.chiral[1], site)));
-          const uint4 c3 = load_once(after<48>(groups_of<uint4, 144>(args.terms.chiral[1], site)));
-          const uint2 c4 = load_once(after<64>(groups_of<uint2, 144>(args.terms.chiral[1], site)));
+          const Real unit = load_shared(args.terms.wilson.chiral_norms + site) * quantum;
+          const uint4 c0 = load_once(after<0>(groups_of<uint4, 144>(args.terms.wilson.chiral[1], site)));
+          const uint4 c1 = load_once(after<16>(groups_of<uint4, 144>(args.terms.wilson.chiral[1], site)));
+          const uint4 c2 = load_once(after<32>(groups_of<uint4, 144>(args.terms.wilson.chiral[1], site)));
+          const uint4 c3 = load_once(after<48>(groups_of<uint4, 144>(args.terms.wilson.chiral[1], site)));
+          const uint2 c4 = load_once(after<64>(groups_of<uint2, 144>(args.terms.wilson.chiral[1], site)));
           const Real d0 = whole<0>(c0.x);
           w00r = d0 * x00r;
           w00i = d0 * x00i;
@@ -1491,15 +1491,15 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopArgs& args, const Gr
           w12r *= unit;
           w12i *= unit;
         }
-        if (T(args.terms.chiral_twist) != 0) {
-          if (args.terms.twist_chiral[0] != nullptr) {
-            const Real unit = load_shared(args.terms.twist_chiral_norms + site) * quantum;
-            const uint4 c0 = load_once(after<0>(groups_of<uint4, 144>(args.terms.twist_chiral[1], site)));
-            const uint4 c1 = load_once(after<16>(groups_of<uint4, 144>(args.terms.twist_chiral[1], site)));
-            const uint4 c2 = load_once(after<32>(groups_of<uint4, 144>(args.terms.twist_chiral[1], site)));
-            const uint4 c3 = load_once(after<48>(groups_of<uint4, 144>(args.terms.twist_chiral[1], site)));
-            const uint2 c4 = load_once(after<64>(groups_of<uint2, 144>(args.terms.twist_chiral[1], site)));
-            const auto turn = -(unit * T(args.terms.chiral_twist));
+        if (T(args.terms.wilson.chiral_twist) != 0) {
+          if (args.terms.wilson.twist_chiral[0] != nullptr) {
+            const Real unit = load_shared(args.terms.wilson.twist_chiral_norms + site) * quantum;
+            const uint4 c0 = load_once(after<0>(groups_of<uint4, 144>(args.terms.wilson.twist_chiral[1], site)));
+            const uint4 c1 = load_once(after<16>(groups_of<uint4, 144>(args.terms.wilson.twist_chiral[1], site)));
+            const uint4 c2 = load_once(after<32>(groups_of<uint4, 144>(args.terms.wilson.twist_chiral[1], site)));
+            const uint4 c3 = load_once(after<48>(groups_of<uint4, 144>(args.terms.wilson.twist_chiral[1], site)));
+            const uint2 c4 = load_once(after<64>(groups_of<uint2, 144>(args.terms.wilson.twist_chiral[1], site)));
+            const auto turn = -(unit * T(args.terms.wilson.chiral_twist));
             {
               const Real re = x00r;
               x00r = -turn * x00i;
@@ -1654,7 +1654,7 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopArgs& args, const Gr
               w11i += br * x12i - bi * x12r;
             }
           } else {
-            const auto turn = -(T(0.5) * T(args.terms.chiral_twist));
+            const auto turn = -(T(0.5) * T(args.terms.wilson.chiral_twist));
             {
               const Real re = x00r;
               x00r = -turn * x00i;
@@ -1755,8 +1755,8 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopArgs& args, const Gr
         a31i += scale * whole<1>(q1.x);
         a32r += scale * whole<0>(q1.y);
         a32i += scale * whole<1>(q1.y);
-        if (T(args.terms.z_twist) != 0) {
-          const Real twist = args.z_norms[site] * (quantum * T(args.terms.z_twist));
+        if (T(args.terms.wilson.z_twist) != 0) {
+          const Real twist = args.z_norms[site] * (quantum * T(args.terms.wilson.z_twist));
           a00r -= twist * whole<1>(q0.x);
           a00i += twist * whole<0>(q0.x);
           a20r -= twist * whole<1>(p0.x);
@@ -2942,53 +2942,53 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopArgs& args, con
     }
   }
   if constexpr (site_terms) {
-    if (T(args.terms.sum_twist) != 0) {
+    if (T(args.terms.wilson.sum_twist) != 0) {
       {
         const Real re = a00r, im = a00i;
-        a00r -= T(args.terms.sum_twist) * a20i;
-        a00i += T(args.terms.sum_twist) * a20r;
-        a20r -= T(args.terms.sum_twist) * im;
-        a20i += T(args.terms.sum_twist) * re;
+        a00r -= T(args.terms.wilson.sum_twist) * a20i;
+        a00i += T(args.terms.wilson.sum_twist) * a20r;
+        a20r -= T(args.terms.wilson.sum_twist) * im;
+        a20i += T(args.terms.wilson.sum_twist) * re;
       }
       {
         const Real re = a01r, im = a01i;
-        a01r -= T(args.terms.sum_twist) * a21i;
-        a01i += T(args.terms.sum_twist) * a21r;
-        a21r -= T(args.terms.sum_twist) * im;
-        a21i += T(args.terms.sum_twist) * re;
+        a01r -= T(args.terms.wilson.sum_twist) * a21i;
+        a01i += T(args.terms.wilson.sum_twist) * a21r;
+        a21r -= T(args.terms.wilson.sum_twist) * im;
+        a21i += T(args.terms.wilson.sum_twist) * re;
       }
       {
         const Real re = a02r, im = a02i;
-        a02r -= T(args.terms.sum_twist) * a22i;
-        a02i += T(args.terms.sum_twist) * a22r;
-        a22r -= T(args.terms.sum_twist) * im;
-        a22i += T(args.terms.sum_twist) * re;
+        a02r -= T(args.terms.wilson.sum_twist) * a22i;
+        a02i += T(args.terms.wilson.sum_twist) * a22r;
+        a22r -= T(args.terms.wilson.sum_twist) * im;
+        a22i += T(args.terms.wilson.sum_twist) * re;
       }
       {
         const Real re = a10r, im = a10i;
-        a10r -= T(args.terms.sum_twist) * a30i;
-        a10i += T(args.terms.sum_twist) * a30r;
-        a30r -= T(args.terms.sum_twist) * im;
-        a30i += T(args.terms.sum_twist) * re;
+        a10r -= T(args.terms.wilson.sum_twist) * a30i;
+        a10i += T(args.terms.wilson.sum_twist) * a30r;
+        a30r -= T(args.terms.wilson.sum_twist) * im;
+        a30i += T(args.terms.wilson.sum_twist) * re;
       }
       {
         const Real re = a11r, im = a11i;
-        a11r -= T(args.terms.sum_twist) * a31i;
-        a11i += T(args.terms.sum_twist) * a31r;
-        a31r -= T(args.terms.sum_twist) * im;
-        a31i += T(args.terms.sum_twist) * re;
+        a11r -= T(args.terms.wilson.sum_twist) * a31i;
+        a11i += T(args.terms.wilson.sum_twist) * a31r;
+        a31r -= T(args.terms.wilson.sum_twist) * im;
+        a31i += T(args.terms.wilson.sum_twist) * re;
       }
       {
         const Real re = a12r, im = a12i;
-        a12r -= T(args.terms.sum_twist) * a32i;
-        a12i += T(args.terms.sum_twist) * a32r;
-        a32r -= T(args.terms.sum_twist) * im;
-        a32i += T(args.terms.sum_twist) * re;
+        a12r -= T(args.terms.wilson.sum_twist) * a32i;
+        a12i += T(args.terms.wilson.sum_twist) * a32r;
+        a32r -= T(args.terms.wilson.sum_twist) * im;
+        a32i += T(args.terms.wilson.sum_twist) * re;
       }
     }
-    if (args.terms.chiral[0] != nullptr) {
+    if (args.terms.wilson.chiral[0] != nullptr) {
       Real v00r, v00i, v01r, v01i, v02r, v02i, v10r, v10i, v11r, v11i, v12r, v12i, v20r, v20i, v21r, v21i, v22r, v22i, v30r, v30i, v31r, v31i, v32r, v32i;
-      if (args.terms.chiral_on_z) {
+      if (args.terms.wilson.chiral_on_z) {
         const uint4 p0 = load_own(after<0>(groups_of<uint4, 48>(args.z[0], site)));
         const uint2 p1 = load_own(after<16>(groups_of<uint2, 48>(args.z[0], site)));
         const uint4 q0 = load_own(after<0>(groups_of<uint4, 48>(args.z[1], site)));
@@ -3018,8 +3018,8 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopArgs& args, con
         v31i = scale * whole<1>(q1.x);
         v32r = scale * whole<0>(q1.y);
         v32i = scale * whole<1>(q1.y);
-        if (T(args.terms.z_twist) != 0) {
-          const Real twist = args.z_norms[site] * (quantum * T(args.terms.z_twist));
+        if (T(args.terms.wilson.z_twist) != 0) {
+          const Real twist = args.z_norms[site] * (quantum * T(args.terms.wilson.z_twist));
           v00r -= twist * whole<1>(q0.x);
           v00i += twist * whole<0>(q0.x);
           v20r -= twist * whole<1>(p0.x);
@@ -3100,8 +3100,8 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopArgs& args, con
           a31i = scale * whole<1>(q1.x);
           a32r = scale * whole<0>(q1.y);
           a32i = scale * whole<1>(q1.y);
-          if (T(args.terms.z_twist) != 0) {
-            const Real twist = args.z_norms[site] * (quantum * T(args.terms.z_twist));
+          if (T(args.terms.wilson.z_twist) != 0) {
+            const Real twist = args.z_norms[site] * (quantum * T(args.terms.wilson.z_twist));
             a00r -= twist * whole<1>(q0.x);
             a00i += twist * whole<0>(q0.x);
             a20r -= twist * whole<1>(p0.x);
@@ -3146,12 +3146,12 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopArgs& args, con
         Real x12i = v12i + v32i;
         Real w00r, w00i, w01r, w01i, w02r, w02i, w10r, w10i, w11r, w11i, w12r, w12i;
         {
-          const Real unit = load_shared(args.terms.chiral_norms + site) * quantum;
-          const uint4 c0 = load_once(after<0>(groups_of<uint4, 144>(args.terms.chiral[0], site)));
-          const uint4 c1 = load_once(after<16>(groups_of<uint4, 144>(args.terms.chiral[0], site)));
-          const uint4 c2 = load_once(after<32>(groups_of<uint4, 144>(args.terms.chiral[0], site)));
-          const uint4 c3 = load_once(after<48>(groups_of<uint4, 144>(args.terms.chiral[0], site)));
-          const uint2 c4 = load_once(after<64>(groups_of<uint2, 144>(args.terms.chiral[0], site)));
+          const Real unit = load_shared(args.terms.wilson.chiral_norms + site) * quantum;
+          const uint4 c0 = load_once(after<0>(groups_of<uint4, 144>(args.terms.wilson.chiral[0], site)));
+          const uint4 c1 = load_once(after<16>(groups_of<uint4, 144>(args.terms.wilson.chiral[0], site)));
+          const uint4 c2 = load_once(after<32>(groups_of<uint4, 144>(args.terms.wilson.chiral[0], site)));
+          const uint4 c3 = load_once(after<48>(groups_of<uint4, 144>(args.terms.wilson.chiral[0], site)));
+          const uint2 c4 = load_once(after<64>(groups_of<uint2, 144>(args.terms.wilson.chiral[0], site)));
           const Real d0 = whole<0>(c0.x);
           w00r = d0 * x00r;
           w00i = d0 * x00i;
@@ -3288,15 +3288,15 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopArgs& args, con
           w12r *= unit;
           w12i *= unit;
         }
-        if (T(args.terms.chiral_twist) != 0) {
-          if (args.terms.twist_chiral[0] != nullptr) {
-            const Real unit = load_shared(args.terms.twist_chiral_norms + site) * quantum;
-            const uint4 c0 = load_once(after<0>(groups_of<uint4, 144>(args.terms.twist_chiral[0], site)));
-            const uint4 c1 = load_once(after<16>(groups_of<uint4, 144>(args.terms.twist_chiral[0], site)));
-            const uint4 c2 = load_once(after<32>(groups_of<uint4, 144>(args.terms.twist_chiral[0], site)));
-            const uint4 c3 = load_once(after<48>(groups_of<uint4, 144>(args.terms.twist_chiral[0], site)));
-            const uint2 c4 = load_once(after<64>(groups_of<uint2, 144>(args.terms.twist_chiral[0], site)));
-            const auto turn = (unit * T(args.terms.chiral_twist));
+        if (T(args.terms.wilson.chiral_twist) != 0) {
+          if (args.terms.wilson.twist_chiral[0] != nullptr) {
+            const Real unit = load_shared(args.terms.wilson.twist_chiral_norms + site) * quantum;
+            const uint4 c0 = load_once(after<0>(groups_of<uint4, 144>(args.terms.wilson.twist_chiral[0], site)));
+            const uint4 c1 = load_once(after<16>(groups_of<uint4, 144>(args.terms.wilson.twist_chiral[0], site)));
+            const uint4 c2 = load_once(after<32>(groups_of<uint4, 144>(args.terms.wilson.twist_chiral[0], site)));
+            const uint4 c3 = load_once(after<48>(groups_of<uint4, 144>(args.terms.wilson.twist_chiral[0], site)));
+            const uint2 c4 = load_once(after<64>(groups_of<uint2, 144>(args.terms.wilson.twist_chiral[0], site)));
+            const auto turn = (unit * T(args.terms.wilson.chiral_twist));
             {
               const Real re = x00r;
               x00r = -turn * x00i;
@@ -3451,7 +3451,7 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopArgs& args, con
               w11i += br * x12i - bi * x12r;
             }
           } else {
-            const auto turn = (T(0.5) * T(args.terms.chiral_twist));
+            const auto turn = (T(0.5) * T(args.terms.wilson.chiral_twist));
             {
               const Real re = x00r;
               x00r = -turn * x00i;
@@ -3536,12 +3536,12 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopArgs& args, con
         Real x12i = v12i - v32i;
         Real w00r, w00i, w01r, w01i, w02r, w02i, w10r, w10i, w11r, w11i, w12r, w12i;
         {
-          const Real unit = load_shared(args.terms.chiral_norms + site) * quantum;
-          const uint4 c0 = load_once(after<0>(groups_of<uint4, 144>(args.terms.chiral[1], site)));
-          const uint4 c1 = load_once(after<16>(groups_of<uint4, 144>(args.terms.chiral[1], site)));
-          const uint4 c2 = load_once(after<32>(groups_of<uint4, 144>(args.terms.chiral[1], site)));
-          const uint4 c3 = load_once(after<48>(groups_of<uint4, 144>(args.terms.chiral[1], site)));
-          const uint2 c4 = load_once(after<64>(groups_of<uint2, 144>(args.terms.chiral[1], site)));
+          const Real unit = load_shared(args.terms.wilson.chiral_norms + site) * quantum;
+          const uint4 c0 = load_once(after<0>(groups_of<uint4, 144>(args.terms.wilson.chiral[1], site)));
+          const uint4 c1 = load_once(after<16>(groups_of<uint4, 144>(args.terms.wilson.chiral[1], site)));
+          const uint4 c2 = load_once(after<32>(groups_of<uint4, 144>(args.terms.wilson.chiral[1], site)));
+          const uint4 c3 = load_once(after<48>(groups_of<uint4, 144>(args.terms.wilson.chiral[1], site)));
+          const uint2 c4 = load_once(after<64>(groups_of<uint2, 144>(args.terms.wilson.chiral[1], site)));
           const Real d0 = whole<0>(c0.x);
           w00r = d0 * x00r;
           w00i = d0 * x00i;
@@ -3678,15 +3678,15 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopArgs& args, con
           w12r *= unit;
           w12i *= unit;
         }
-        if (T(args.terms.chiral_twist) != 0) {
-          if (args.terms.twist_chiral[0] != nullptr) {
-            const Real unit = load_shared(args.terms.twist_chiral_norms + site) * quantum;
-            const uint4 c0 = load_once(after<0>(groups_of<uint4, 144>(args.terms.twist_chiral[1], site)));
-            const uint4 c1 = load_once(after<16>(groups_of<uint4, 144>(args.terms.twist_chiral[1], site)));
-            const uint4 c2 = load_once(after<32>(groups_of<uint4, 144>(args.terms.twist_chiral[1], site)));
-            const uint4 c3 = load_once(after<48>(groups_of<uint4, 144>(args.terms.twist_chiral[1], site)));
-            const uint2 c4 = load_once(after<64>(groups_of<uint2, 144>(args.terms.twist_chiral[1], site)));
-            const auto turn = -(unit * T(args.terms.chiral_twist));
+        if (T(args.terms.wilson.chiral_twist) != 0) {
+          if (args.terms.wilson.twist_chiral[0] != nullptr) {
+            const Real unit = load_shared(args.terms.wilson.twist_chiral_norms + site) * quantum;
+            const uint4 c0 = load_once(after<0>(groups_of<uint4, 144>(args.terms.wilson.twist_chiral[1], site)));
+            const uint4 c1 = load_once(after<16>(groups_of<uint4, 144>(args.terms.wilson.twist_chiral[1], site)));
+            const uint4 c2 = load_once(after<32>(groups_of<uint4, 144>(args.terms.wilson.twist_chiral[1], site)));
+            const uint4 c3 = load_once(after<48>(groups_of<uint4, 144>(args.terms.wilson.twist_chiral[1], site)));
+            const uint2 c4 = load_once(after<64>(groups_of<uint2, 144>(args.terms.wilson.twist_chiral[1], site)));
+            const auto turn = -(unit * T(args.terms.wilson.chiral_twist));
             {
               const Real re = x00r;
               x00r = -turn * x00i;
@@ -3841,7 +3841,7 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopArgs& args, con
               w11i += br * x12i - bi * x12r;
             }
           } else {
-            const auto turn = -(T(0.5) * T(args.terms.chiral_twist));
+            const auto turn = -(T(0.5) * T(args.terms.wilson.chiral_twist));
             {
               const Real re = x00r;
               x00r = -turn * x00i;
@@ -3942,8 +3942,8 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopArgs& args, con
         a31i += scale * whole<1>(q1.x);
         a32r += scale * whole<0>(q1.y);
         a32i += scale * whole<1>(q1.y);
-        if (T(args.terms.z_twist) != 0) {
-          const Real twist = args.z_norms[site] * (quantum * T(args.terms.z_twist));
+        if (T(args.terms.wilson.z_twist) != 0) {
+          const Real twist = args.z_norms[site] * (quantum * T(args.terms.wilson.z_twist));
           a00r -= twist * whole<1>(q0.x);
           a00i += twist * whole<0>(q0.x);
           a20r -= twist * whole<1>(p0.x);

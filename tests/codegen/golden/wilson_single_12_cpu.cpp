@@ -24,10 +24,10 @@ template <int V>
   using Real [[maybe_unused]] = Vec<T, V>;
   Real a00r = sum[0], a00i = sum[1], a01r = sum[2], a01i = sum[3], a02r = sum[4], a02i = sum[5], a10r = sum[6], a10i = sum[7], a11r = sum[8], a11i = sum[9], a12r = sum[10], a12i = sum[11], a20r = sum[12], a20i = sum[13], a21r = sum[14], a21i = sum[15], a22r = sum[16], a22i = sum[17], a30r = sum[18], a30i = sum[19], a31r = sum[20], a31i = sum[21], a32r = sum[22], a32i = sum[23];
   Real v00r, v00i, v01r, v01i, v02r, v02i, v10r, v10i, v11r, v11i, v12r, v12i, v20r, v20i, v21r, v21i, v22r, v22i, v30r, v30i, v31r, v31i, v32r, v32i;
-  if (args.chiral_on_z) {
+  if (args.terms.wilson.chiral_on_z) {
     const Number* z_upper = static_cast<const Number*>(args.z) + (block * 24 + args.upper) * V;
     const Number* z_lower = static_cast<const Number*>(args.z) + (block * 24 + args.lower) * V;
-    const T scale = T(args.a);
+    const T scale = T(args.terms.wilson.a);
     v00r = scale * load<S, V>(z_upper + 0 * V);
     v00i = scale * load<S, V>(z_upper + 1 * V);
     v01r = scale * load<S, V>(z_upper + 2 * V);
@@ -52,8 +52,8 @@ template <int V>
     v31i = scale * load<S, V>(z_lower + 9 * V);
     v32r = scale * load<S, V>(z_lower + 10 * V);
     v32i = scale * load<S, V>(z_lower + 11 * V);
-    if (T(args.z_twist) != 0) {
-      const T twist = T(args.z_twist);
+    if (T(args.terms.wilson.z_twist) != 0) {
+      const T twist = T(args.terms.wilson.z_twist);
       v00r -= twist * load<S, V>(z_lower + 1 * V);
       v00i += twist * load<S, V>(z_lower + 0 * V);
       v20r -= twist * load<S, V>(z_upper + 1 * V);
@@ -107,7 +107,7 @@ template <int V>
     if (args.z != nullptr) {
       const Number* z_upper = static_cast<const Number*>(args.z) + (block * 24 + args.upper) * V;
       const Number* z_lower = static_cast<const Number*>(args.z) + (block * 24 + args.lower) * V;
-      const T scale = T(args.a);
+      const T scale = T(args.terms.wilson.a);
       a00r = scale * load<S, V>(z_upper + 0 * V);
       a00i = scale * load<S, V>(z_upper + 1 * V);
       a01r = scale * load<S, V>(z_upper + 2 * V);
@@ -132,8 +132,8 @@ template <int V>
       a31i = scale * load<S, V>(z_lower + 9 * V);
       a32r = scale * load<S, V>(z_lower + 10 * V);
       a32i = scale * load<S, V>(z_lower + 11 * V);
-      if (T(args.z_twist) != 0) {
-        const T twist = T(args.z_twist);
+      if (T(args.terms.wilson.z_twist) != 0) {
+        const T twist = T(args.terms.wilson.z_twist);
         a00r -= twist * load<S, V>(z_lower + 1 * V);
         a00i += twist * load<S, V>(z_lower + 0 * V);
         a20r -= twist * load<S, V>(z_upper + 1 * V);
@@ -178,7 +178,7 @@ template <int V>
     Real x12i = v12i + v32i;
     Real w00r, w00i, w01r, w01i, w02r, w02i, w10r, w10i, w11r, w11i, w12r, w12i;
     {
-      const Number* numbers = static_cast<const Number*>(args.chiral) + block * 72 * V;
+      const Number* numbers = static_cast<const Number*>(args.terms.wilson.chiral[0]) + block * 72 * V;
       const Real d0 = load<S, V>(numbers + 0 * V);
       w00r = d0 * x00r;
       w00i = d0 * x00i;
@@ -303,10 +303,10 @@ template <int V>
         w11i += br * x12i - bi * x12r;
       }
     }
-    if (T(args.chiral_twist) != 0) {
-      if (args.twist_chiral != nullptr) {
-        const Number* numbers = static_cast<const Number*>(args.twist_chiral) + block * 72 * V;
-        const auto turn = (T(args.chiral_twist));
+    if (T(args.terms.wilson.chiral_twist) != 0) {
+      if (args.terms.wilson.twist_chiral[0] != nullptr) {
+        const Number* numbers = static_cast<const Number*>(args.terms.wilson.twist_chiral[0]) + block * 72 * V;
+        const auto turn = (T(args.terms.wilson.chiral_twist));
         {
           const Real re = x00r;
           x00r = -turn * x00i;
@@ -461,7 +461,7 @@ template <int V>
           w11i += br * x12i - bi * x12r;
         }
       } else {
-        const auto turn = (T(0.5) * T(args.chiral_twist));
+        const auto turn = (T(0.5) * T(args.terms.wilson.chiral_twist));
         {
           const Real re = x00r;
           x00r = -turn * x00i;
@@ -546,135 +546,135 @@ template <int V>
     Real x12i = v12i - v32i;
     Real w00r, w00i, w01r, w01i, w02r, w02i, w10r, w10i, w11r, w11i, w12r, w12i;
     {
-      const Number* numbers = static_cast<const Number*>(args.chiral) + block * 72 * V;
-      const Real d0 = load<S, V>(numbers + 36 * V);
+      const Number* numbers = static_cast<const Number*>(args.terms.wilson.chiral[1]) + block * 72 * V;
+      const Real d0 = load<S, V>(numbers + 0 * V);
       w00r = d0 * x00r;
       w00i = d0 * x00i;
-      const Real d1 = load<S, V>(numbers + 37 * V);
+      const Real d1 = load<S, V>(numbers + 1 * V);
       w01r = d1 * x01r;
       w01i = d1 * x01i;
-      const Real d2 = load<S, V>(numbers + 38 * V);
+      const Real d2 = load<S, V>(numbers + 2 * V);
       w02r = d2 * x02r;
       w02i = d2 * x02i;
-      const Real d3 = load<S, V>(numbers + 39 * V);
+      const Real d3 = load<S, V>(numbers + 3 * V);
       w10r = d3 * x10r;
       w10i = d3 * x10i;
-      const Real d4 = load<S, V>(numbers + 40 * V);
+      const Real d4 = load<S, V>(numbers + 4 * V);
       w11r = d4 * x11r;
       w11i = d4 * x11i;
-      const Real d5 = load<S, V>(numbers + 41 * V);
+      const Real d5 = load<S, V>(numbers + 5 * V);
       w12r = d5 * x12r;
       w12i = d5 * x12i;
       {
-        const Real br = load<S, V>(numbers + 42 * V), bi = load<S, V>(numbers + 43 * V);
+        const Real br = load<S, V>(numbers + 6 * V), bi = load<S, V>(numbers + 7 * V);
         w01r += br * x00r - bi * x00i;
         w01i += br * x00i + bi * x00r;
         w00r += br * x01r + bi * x01i;
         w00i += br * x01i - bi * x01r;
       }
       {
-        const Real br = load<S, V>(numbers + 44 * V), bi = load<S, V>(numbers + 45 * V);
+        const Real br = load<S, V>(numbers + 8 * V), bi = load<S, V>(numbers + 9 * V);
         w02r += br * x00r - bi * x00i;
         w02i += br * x00i + bi * x00r;
         w00r += br * x02r + bi * x02i;
         w00i += br * x02i - bi * x02r;
       }
       {
-        const Real br = load<S, V>(numbers + 46 * V), bi = load<S, V>(numbers + 47 * V);
+        const Real br = load<S, V>(numbers + 10 * V), bi = load<S, V>(numbers + 11 * V);
         w02r += br * x01r - bi * x01i;
         w02i += br * x01i + bi * x01r;
         w01r += br * x02r + bi * x02i;
         w01i += br * x02i - bi * x02r;
       }
       {
-        const Real br = load<S, V>(numbers + 48 * V), bi = load<S, V>(numbers + 49 * V);
+        const Real br = load<S, V>(numbers + 12 * V), bi = load<S, V>(numbers + 13 * V);
         w10r += br * x00r - bi * x00i;
         w10i += br * x00i + bi * x00r;
         w00r += br * x10r + bi * x10i;
         w00i += br * x10i - bi * x10r;
       }
       {
-        const Real br = load<S, V>(numbers + 50 * V), bi = load<S, V>(numbers + 51 * V);
+        const Real br = load<S, V>(numbers + 14 * V), bi = load<S, V>(numbers + 15 * V);
         w10r += br * x01r - bi * x01i;
         w10i += br * x01i + bi * x01r;
         w01r += br * x10r + bi * x10i;
         w01i += br * x10i - bi * x10r;
       }
       {
-        const Real br = load<S, V>(numbers + 52 * V), bi = load<S, V>(numbers + 53 * V);
+        const Real br = load<S, V>(numbers + 16 * V), bi = load<S, V>(numbers + 17 * V);
         w10r += br * x02r - bi * x02i;
         w10i += br * x02i + bi * x02r;
         w02r += br * x10r + bi * x10i;
         w02i += br * x10i - bi * x10r;
       }
       {
-        const Real br = load<S, V>(numbers + 54 * V), bi = load<S, V>(numbers + 55 * V);
+        const Real br = load<S, V>(numbers + 18 * V), bi = load<S, V>(numbers + 19 * V);
         w11r += br * x00r - bi * x00i;
         w11i += br * x00i + bi * x00r;
         w00r += br * x11r + bi * x11i;
         w00i += br * x11i - bi * x11r;
       }
       {
-        const Real br = load<S, V>(numbers + 56 * V), bi = load<S, V>(numbers + 57 * V);
+        const Real br = load<S, V>(numbers + 20 * V), bi = load<S, V>(numbers + 21 * V);
         w11r += br * x01r - bi * x01i;
         w11i += br * x01i + bi * x01r;
         w01r += br * x11r + bi * x11i;
         w01i += br * x11i - bi * x11r;
       }
       {
-        const Real br = load<S, V>(numbers + 58 * V), bi = load<S, V>(numbers + 59 * V);
+        const Real br = load<S, V>(numbers + 22 * V), bi = load<S, V>(numbers + 23 * V);
         w11r += br * x02r - bi * x02i;
         w11i += br * x02i + bi * x02r;
         w02r += br * x11r + bi * x11i;
         w02i += br * x11i - bi * x11r;
       }
       {
-        const Real br = load<S, V>(numbers + 60 * V), bi = load<S, V>(numbers + 61 * V);
+        const Real br = load<S, V>(numbers + 24 * V), bi = load<S, V>(numbers + 25 * V);
         w11r += br * x10r - bi * x10i;
         w11i += br * x10i + bi * x10r;
         w10r += br * x11r + bi * x11i;
         w10i += br * x11i - bi * x11r;
       }
       {
-        const Real br = load<S, V>(numbers + 62 * V), bi = load<S, V>(numbers + 63 * V);
+        const Real br = load<S, V>(numbers + 26 * V), bi = load<S, V>(numbers + 27 * V);
         w12r += br * x00r - bi * x00i;
         w12i += br * x00i + bi * x00r;
         w00r += br * x12r + bi * x12i;
         w00i += br * x12i - bi * x12r;
       }
       {
-        const Real br = load<S, V>(numbers + 64 * V), bi = load<S, V>(numbers + 65 * V);
+        const Real br = load<S, V>(numbers + 28 * V), bi = load<S, V>(numbers + 29 * V);
         w12r += br * x01r - bi * x01i;
         w12i += br * x01i + bi * x01r;
         w01r += br * x12r + bi * x12i;
         w01i += br * x12i - bi * x12r;
       }
       {
-        const Real br = load<S, V>(numbers + 66 * V), bi = load<S, V>(numbers + 67 * V);
+        const Real br = load<S, V>(numbers + 30 * V), bi = load<S, V>(numbers + 31 * V);
         w12r += br * x02r - bi * x02i;
         w12i += br * x02i + bi * x02r;
         w02r += br * x12r + bi * x12i;
         w02i += br * x12i - bi * x12r;
       }
       {
-        const Real br = load<S, V>(numbers + 68 * V), bi = load<S, V>(numbers + 69 * V);
+        const Real br = load<S, V>(numbers + 32 * V), bi = load<S, V>(numbers + 33 * V);
         w12r += br * x10r - bi * x10i;
         w12i += br * x10i + bi * x10r;
         w10r += br * x12r + bi * x12i;
         w10i += br * x12i - bi * x12r;
       }
       {
-        const Real br = load<S, V>(numbers + 70 * V), bi = load<S, V>(numbers + 71 * V);
+        const Real br = load<S, V>(numbers + 34 * V), bi = load<S, V>(numbers + 35 * V);
         w12r += br * x11r - bi * x11i;
         w12i += br * x11i + bi * x11r;
         w11r += br * x12r + bi * x12i;
         w11i += br * x12i - bi * x12r;
       }
     }
-    if (T(args.chiral_twist) != 0) {
-      if (args.twist_chiral != nullptr) {
-        const Number* numbers = static_cast<const Number*>(args.twist_chiral) + block * 72 * V;
-        const auto turn = -(T(args.chiral_twist));
+    if (T(args.terms.wilson.chiral_twist) != 0) {
+      if (args.terms.wilson.twist_chiral[0] != nullptr) {
+        const Number* numbers = static_cast<const Number*>(args.terms.wilson.twist_chiral[1]) + block * 72 * V;
+        const auto turn = -(T(args.terms.wilson.chiral_twist));
         {
           const Real re = x00r;
           x00r = -turn * x00i;
@@ -705,131 +705,131 @@ template <int V>
           x12r = -turn * x12i;
           x12i = turn * re;
         }
-        const Real d0 = load<S, V>(numbers + 36 * V);
+        const Real d0 = load<S, V>(numbers + 0 * V);
         w00r += d0 * x00r;
         w00i += d0 * x00i;
-        const Real d1 = load<S, V>(numbers + 37 * V);
+        const Real d1 = load<S, V>(numbers + 1 * V);
         w01r += d1 * x01r;
         w01i += d1 * x01i;
-        const Real d2 = load<S, V>(numbers + 38 * V);
+        const Real d2 = load<S, V>(numbers + 2 * V);
         w02r += d2 * x02r;
         w02i += d2 * x02i;
-        const Real d3 = load<S, V>(numbers + 39 * V);
+        const Real d3 = load<S, V>(numbers + 3 * V);
         w10r += d3 * x10r;
         w10i += d3 * x10i;
-        const Real d4 = load<S, V>(numbers + 40 * V);
+        const Real d4 = load<S, V>(numbers + 4 * V);
         w11r += d4 * x11r;
         w11i += d4 * x11i;
-        const Real d5 = load<S, V>(numbers + 41 * V);
+        const Real d5 = load<S, V>(numbers + 5 * V);
         w12r += d5 * x12r;
         w12i += d5 * x12i;
         {
-          const Real br = load<S, V>(numbers + 42 * V), bi = load<S, V>(numbers + 43 * V);
+          const Real br = load<S, V>(numbers + 6 * V), bi = load<S, V>(numbers + 7 * V);
           w01r += br * x00r - bi * x00i;
           w01i += br * x00i + bi * x00r;
           w00r += br * x01r + bi * x01i;
           w00i += br * x01i - bi * x01r;
         }
         {
-          const Real br = load<S, V>(numbers + 44 * V), bi = load<S, V>(numbers + 45 * V);
+          const Real br = load<S, V>(numbers + 8 * V), bi = load<S, V>(numbers + 9 * V);
           w02r += br * x00r - bi * x00i;
           w02i += br * x00i + bi * x00r;
           w00r += br * x02r + bi * x02i;
           w00i += br * x02i - bi * x02r;
         }
         {
-          const Real br = load<S, V>(numbers + 46 * V), bi = load<S, V>(numbers + 47 * V);
+          const Real br = load<S, V>(numbers + 10 * V), bi = load<S, V>(numbers + 11 * V);
           w02r += br * x01r - bi * x01i;
           w02i += br * x01i + bi * x01r;
           w01r += br * x02r + bi * x02i;
           w01i += br * x02i - bi * x02r;
         }
         {
-          const Real br = load<S, V>(numbers + 48 * V), bi = load<S, V>(numbers + 49 * V);
+          const Real br = load<S, V>(numbers + 12 * V), bi = load<S, V>(numbers + 13 * V);
           w10r += br * x00r - bi * x00i;
           w10i += br * x00i + bi * x00r;
           w00r += br * x10r + bi * x10i;
           w00i += br * x10i - bi * x10r;
         }
         {
-          const Real br = load<S, V>(numbers + 50 * V), bi = load<S, V>(numbers + 51 * V);
+          const Real br = load<S, V>(numbers + 14 * V), bi = load<S, V>(numbers + 15 * V);
           w10r += br * x01r - bi * x01i;
           w10i += br * x01i + bi * x01r;
           w01r += br * x10r + bi * x10i;
           w01i += br * x10i - bi * x10r;
         }
         {
-          const Real br = load<S, V>(numbers + 52 * V), bi = load<S, V>(numbers + 53 * V);
+          const Real br = load<S, V>(numbers + 16 * V), bi = load<S, V>(numbers + 17 * V);
           w10r += br * x02r - bi * x02i;
           w10i += br * x02i + bi * x02r;
           w02r += br * x10r + bi * x10i;
           w02i += br * x10i - bi * x10r;
         }
         {
-          const Real br = load<S, V>(numbers + 54 * V), bi = load<S, V>(numbers + 55 * V);
+          const Real br = load<S, V>(numbers + 18 * V), bi = load<S, V>(numbers + 19 * V);
           w11r += br * x00r - bi * x00i;
           w11i += br * x00i + bi * x00r;
           w00r += br * x11r + bi * x11i;
           w00i += br * x11i - bi * x11r;
         }
         {
-          const Real br = load<S, V>(numbers + 56 * V), bi = load<S, V>(numbers + 57 * V);
+          const Real br = load<S, V>(numbers + 20 * V), bi = load<S, V>(numbers + 21 * V);
           w11r += br * x01r - bi * x01i;
           w11i += br * x01i + bi * x01r;
           w01r += br * x11r + bi * x11i;
           w01i += br * x11i - bi * x11r;
         }
         {
-          const Real br = load<S, V>(numbers + 58 * V), bi = load<S, V>(numbers + 59 * V);
+          const Real br = load<S, V>(numbers + 22 * V), bi = load<S, V>(numbers + 23 * V);
           w11r += br * x02r - bi * x02i;
           w11i += br * x02i + bi * x02r;
           w02r += br * x11r + bi * x11i;
           w02i += br * x11i - bi * x11r;
         }
         {
-          const Real br = load<S, V>(numbers + 60 * V), bi = load<S, V>(numbers + 61 * V);
+          const Real br = load<S, V>(numbers + 24 * V), bi = load<S, V>(numbers + 25 * V);
           w11r += br * x10r - bi * x10i;
           w11i += br * x10i + bi * x10r;
           w10r += br * x11r + bi * x11i;
           w10i += br * x11i - bi * x11r;
         }
         {
-          const Real br = load<S, V>(numbers + 62 * V), bi = load<S, V>(numbers + 63 * V);
+          const Real br = load<S, V>(numbers + 26 * V), bi = load<S, V>(numbers + 27 * V);
           w12r += br * x00r - bi * x00i;
           w12i += br * x00i + bi * x00r;
           w00r += br * x12r + bi * x12i;
           w00i += br * x12i - bi * x12r;
         }
         {
-          const Real br = load<S, V>(numbers + 64 * V), bi = load<S, V>(numbers + 65 * V);
+          const Real br = load<S, V>(numbers + 28 * V), bi = load<S, V>(numbers + 29 * V);
           w12r += br * x01r - bi * x01i;
           w12i += br * x01i + bi * x01r;
           w01r += br * x12r + bi * x12i;
           w01i += br * x12i - bi * x12r;
         }
         {
-          const Real br = load<S, V>(numbers + 66 * V), bi = load<S, V>(numbers + 67 * V);
+          const Real br = load<S, V>(numbers + 30 * V), bi = load<S, V>(numbers + 31 * V);
           w12r += br * x02r - bi * x02i;
           w12i += br * x02i + bi * x02r;
           w02r += br * x12r + bi * x12i;
           w02i += br * x12i - bi * x12r;
         }
         {
-          const Real br = load<S, V>(numbers + 68 * V), bi = load<S, V>(numbers + 69 * V);
+          const Real br = load<S, V>(numbers + 32 * V), bi = load<S, V>(numbers + 33 * V);
           w12r += br * x10r - bi * x10i;
           w12i += br * x10i + bi * x10r;
           w10r += br * x12r + bi * x12i;
           w10i += br * x12i - bi * x12r;
         }
         {
-          const Real br = load<S, V>(numbers + 70 * V), bi = load<S, V>(numbers + 71 * V);
+          const Real br = load<S, V>(numbers + 34 * V), bi = load<S, V>(numbers + 35 * V);
           w12r += br * x11r - bi * x11i;
           w12i += br * x11i + bi * x11r;
           w11r += br * x12r + bi * x12i;
           w11i += br * x12i - bi * x12r;
         }
       } else {
-        const auto turn = -(T(0.5) * T(args.chiral_twist));
+        const auto turn = -(T(0.5) * T(args.terms.wilson.chiral_twist));
         {
           const Real re = x00r;
           x00r = -turn * x00i;
@@ -937,7 +937,7 @@ void run(const DslashArgs& args, std::int64_t begin, std::int64_t end) {
   const Number* const spatial_links = static_cast<const Number*>(args.spatial_links);
   const Number* const time_links = static_cast<const Number*>(args.time_links);
   const bool listed = args.blocks != nullptr;
-  const T spatial = T(args.spatial), forward = T(2 * args.forward), backward = T(2 * args.backward);
+  const T spatial = T(args.terms.wilson.spatial), forward = T(2 * args.terms.wilson.forward), backward = T(2 * args.terms.wilson.backward);
   for (std::int64_t at = begin; at < end; ++at) {
     const std::int64_t block = listed ? args.blocks[at] : at;
     const std::int32_t* neighbours = args.neighbours + block * 8;
@@ -2142,32 +2142,32 @@ void run(const DslashArgs& args, std::int64_t begin, std::int64_t end) {
         a12i += backward * h12i;
       }
     }
-    a00r *= T(args.b);
-    a00i *= T(args.b);
-    a01r *= T(args.b);
-    a01i *= T(args.b);
-    a02r *= T(args.b);
-    a02i *= T(args.b);
-    a10r *= T(args.b);
-    a10i *= T(args.b);
-    a11r *= T(args.b);
-    a11i *= T(args.b);
-    a12r *= T(args.b);
-    a12i *= T(args.b);
-    a20r *= T(args.b);
-    a20i *= T(args.b);
-    a21r *= T(args.b);
-    a21i *= T(args.b);
-    a22r *= T(args.b);
-    a22i *= T(args.b);
-    a30r *= T(args.b);
-    a30i *= T(args.b);
-    a31r *= T(args.b);
-    a31i *= T(args.b);
-    a32r *= T(args.b);
-    a32i *= T(args.b);
-    if (args.sum_twist != 0) {
-      const T twist = T(args.sum_twist);
+    a00r *= T(args.terms.wilson.b);
+    a00i *= T(args.terms.wilson.b);
+    a01r *= T(args.terms.wilson.b);
+    a01i *= T(args.terms.wilson.b);
+    a02r *= T(args.terms.wilson.b);
+    a02i *= T(args.terms.wilson.b);
+    a10r *= T(args.terms.wilson.b);
+    a10i *= T(args.terms.wilson.b);
+    a11r *= T(args.terms.wilson.b);
+    a11i *= T(args.terms.wilson.b);
+    a12r *= T(args.terms.wilson.b);
+    a12i *= T(args.terms.wilson.b);
+    a20r *= T(args.terms.wilson.b);
+    a20i *= T(args.terms.wilson.b);
+    a21r *= T(args.terms.wilson.b);
+    a21i *= T(args.terms.wilson.b);
+    a22r *= T(args.terms.wilson.b);
+    a22i *= T(args.terms.wilson.b);
+    a30r *= T(args.terms.wilson.b);
+    a30i *= T(args.terms.wilson.b);
+    a31r *= T(args.terms.wilson.b);
+    a31i *= T(args.terms.wilson.b);
+    a32r *= T(args.terms.wilson.b);
+    a32i *= T(args.terms.wilson.b);
+    if (args.terms.wilson.sum_twist != 0) {
+      const T twist = T(args.terms.wilson.sum_twist);
       {
         const Real re = a00r, im = a00i;
         a00r -= twist * a20i;
@@ -2211,7 +2211,7 @@ void run(const DslashArgs& args, std::int64_t begin, std::int64_t end) {
         a32i += twist * re;
       }
     }
-    if (args.chiral != nullptr) {
+    if (args.terms.wilson.chiral[0] != nullptr) {
       Real sum[24] = {a00r, a00i, a01r, a01i, a02r, a02i, a10r, a10i, a11r, a11i, a12r, a12i, a20r, a20i, a21r, a21i, a22r, a22i, a30r, a30i, a31r, a31i, a32r, a32i};
       with_blocks<V>(args, block, sum);
       a00r = sum[0];
@@ -2242,7 +2242,7 @@ void run(const DslashArgs& args, std::int64_t begin, std::int64_t end) {
       if (args.z != nullptr) {
         const Number* z_upper = static_cast<const Number*>(args.z) + (block * 24 + args.upper) * V;
         const Number* z_lower = static_cast<const Number*>(args.z) + (block * 24 + args.lower) * V;
-        const T scale = T(args.a);
+        const T scale = T(args.terms.wilson.a);
         a00r += scale * load<S, V>(z_upper + 0 * V);
         a00i += scale * load<S, V>(z_upper + 1 * V);
         a01r += scale * load<S, V>(z_upper + 2 * V);
@@ -2267,8 +2267,8 @@ void run(const DslashArgs& args, std::int64_t begin, std::int64_t end) {
         a31i += scale * load<S, V>(z_lower + 9 * V);
         a32r += scale * load<S, V>(z_lower + 10 * V);
         a32i += scale * load<S, V>(z_lower + 11 * V);
-        if (T(args.z_twist) != 0) {
-          const T twist = T(args.z_twist);
+        if (T(args.terms.wilson.z_twist) != 0) {
+          const T twist = T(args.terms.wilson.z_twist);
           a00r -= twist * load<S, V>(z_lower + 1 * V);
           a00i += twist * load<S, V>(z_lower + 0 * V);
           a20r -= twist * load<S, V>(z_upper + 1 * V);
