@@ -69,6 +69,58 @@ std::vector<Complex> cut(const std::vector<Complex>& whole, const Four& dims, co
   return out;
 }
 
+/// sqrt(sum |a - b|^2) over all ranks.
+double distance(const std::vector<Complex>& a, const std::vector<Complex>& b) {
+  double mine = 0, all = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) mine += std::norm(a[i] - b[i]);
+  MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  return std::sqrt(all);
+}
+
+/// A clover term that is d(x) on every spin and color gives Wilson's M with m + 4 = 4, and (d(x) - 4) psi(x) besides.
+void apply_a_clover_term(const quadrille::host::Gauge& gauge, const Four& dims, const std::vector<Complex>& psi) {
+  const Four part = gauge.part().dims, origin = gauge.part().origin;
+  const std::string rest = ", mass: 0, boundary: [periodic, {phase: 0.25}, periodic, antiperiodic]}";
+  std::vector<double> blocks(volume(part) * 72);
+  std::vector<Complex> wanted(psi.size()), found = wanted;
+  gauge.dirac("{type: wilson" + rest).apply(QUADRILLE_M, "", psi.data(), wanted.data());
+  Four x{};
+  for (x[3] = 0; x[3] < part[3]; ++x[3])
+    for (x[2] = 0; x[2] < part[2]; ++x[2])
+      for (x[1] = 0; x[1] < part[1]; ++x[1])
+        for (x[0] = 0; x[0] < part[0]; ++x[0]) {
+          Four there = x;
+          for (std::size_t mu = 0; mu < 4; ++mu) there[mu] += origin[mu];
+          const std::size_t here = site(part, x);
+          const double d = 4 + std::sin(double(site(dims, there)));
+          for (std::size_t chirality = 0; chirality < 2; ++chirality)
+            std::fill_n(blocks.data() + (2 * here + chirality) * 36, 6, d);
+          for (std::size_t i = here * 12; i < here * 12 + 12; ++i) wanted[i] += (d - 4) * psi[i];
+        }
+  auto clover = gauge.dirac("{type: clover, csw: 1" + rest);
+  clover.set_clover("", blocks.data());
+  clover.apply(QUADRILLE_M, "", psi.data(), found.data());
+  const double size = distance(wanted, std::vector<Complex>(wanted.size()));
+  if (!(distance(found, wanted) < 1e-13 * size)) throw std::runtime_error("another product with a host's clover term");
+}
+
+/// (N^+ N + shift) x = b on the even sites of all ranks, by the products that are applied.
+void solve_shifts(const quadrille::host::Gauge& gauge, const std::string& words, const std::vector<Complex>& psi) {
+  auto dirac = gauge.dirac(words);
+  const std::vector<Complex> b(psi.begin(), psi.begin() + std::ptrdiff_t(psi.size() / 2));
+  const std::vector<double> shifts{0.01, 0.5};
+  std::vector<Complex> first(b.size()), second = first, image = first;
+  dirac.solver("{type: cg, tolerance: 1e-9, sloppy: {precision: half, reconstruct: 12}}")
+      .solve_shifts("{subset: even}", shifts, b.data(), {first.data(), second.data()});
+  const double size = distance(b, std::vector<Complex>(b.size()));
+  for (std::size_t k = 0; k < 2; ++k) {
+    const std::vector<Complex>& x = k == 0 ? first : second;
+    dirac.apply(QUADRILLE_EVEN_ODD_DAGGER_EVEN_ODD, "{subset: even}", x.data(), image.data());
+    for (std::size_t i = 0; i < x.size(); ++i) image[i] += shifts[k] * x[i];
+    if (!(distance(image, b) < 1.1e-9 * size)) throw std::runtime_error("a shift misses its target");
+  }
+}
+
 void run(const std::vector<std::string>& words, int rank, int size) {
   const char* const asked = std::getenv("QUADRILLE_TEST_BACKEND");
   const std::string work = "threads: 1, backend: " + std::string(asked == nullptr ? "cpu" : asked);
@@ -104,6 +156,8 @@ void run(const std::vector<std::string>& words, int rank, int size) {
   for (const quadrille_report& report : solver.solve_all("", from, to)) {
     if (rank == 0) std::printf("%d %.17g\n", int(report.iterations), report.residual);
   }
+  apply_a_clover_term(gauge, dims, x[3]);
+  solve_shifts(gauge, words[2], x[7]);
   const std::string results = together.run(
       "{operator: " + words[2] + ", solver: " + words[3] +
           ", run: [{task: propagator, source: {type: point, site: [0, 0, 0, 0]}}, {task: mesons, from: propagator}]}",
