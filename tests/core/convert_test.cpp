@@ -17,6 +17,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 namespace quadrille {
@@ -103,6 +104,55 @@ TEST(Convert, SitesOfEveryFormat) {
                                                                    : norm * (0.5 / 32767 + 4 * 0x1p-24);
           ASSERT_LE(std::abs(found[n] - expected[n]), rounding)
               << format.name << ", " << to_string(precision) << ", " << n;
+        }
+      }
+    }
+  }
+}
+
+/// What comes back of `original` by way of half precision on the backend under test, from the host's memory or from the
+/// backend's.
+std::vector<double> through_half(const Field& original, bool from_backend) {
+  const auto like = [&](Precision precision, Backend& backend) {
+    return FieldDesc::of(original.desc().site, original.lattice(), Subset::Full, precision, backend);
+  };
+  Field there(like(Precision::Double, testing::backend())), half(like(Precision::Half, testing::backend()));
+  Field back(original.desc());
+  convert(there, original);
+  convert(half, from_backend ? there : original);
+  convert(back, half);
+  return numbers_of(back);
+}
+
+// Without a norm a number in half precision is at most 1, and what is not finite becomes 0; a norm becomes NaN.
+TEST(Convert, NumbersThatAreNotFiniteInHalfPrecision) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const double special[] = {std::nan(""), infinity, -infinity, 1e300, 2.5, -2.5};
+  const Lattice lattice({4, 4, 2, 2});
+  for (const SiteFormat& format : {other_formats[2], other_formats[3]}) {
+    const std::size_t count = std::size_t(format.numbers());
+    Field original(FieldDesc::of(format, lattice, Subset::Full, Precision::Double));
+    fill_gaussian(original, testing::next_seed(), 0.1);
+    for (std::int64_t site = 0; site < std::ssize(special); ++site) {
+      std::vector<double> numbers(count);
+      const SiteAccess<double> access(original, Parity::Even);
+      access.load(site, numbers.data());
+      numbers[testing::next_seed() % count] = special[site];
+      access.store(site, numbers.data());
+    }
+    const std::vector<double> given = numbers_of(original);
+    for (const bool from_backend : {false, true}) {
+      const std::vector<double> found = through_half(original, from_backend);
+      for (std::size_t n = 0; n < given.size(); ++n) {
+        const double x = given[n], bounded = std::isfinite(float(x)) ? std::clamp(x, -1.0, 1.0) : 0;
+        const auto first = given.begin() + std::ptrdiff_t(n / count * count), last = first + std::ptrdiff_t(count);
+        const bool finite = std::all_of(first, last, [](double y) { return std::isfinite(float(y)); });
+        if (!format.norms) {
+          EXPECT_NEAR(found[n], bounded, 1e-4) << format.name << ", " << x;
+        } else if (finite) {
+          EXPECT_NEAR(found[n], x, 1e-4) << format.name;
+        } else {
+          EXPECT_TRUE(std::isnan(found[n])) << format.name << ", " << found[n];
         }
       }
     }
