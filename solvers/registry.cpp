@@ -141,15 +141,14 @@ const ParameterTable& solver_table() {
 
 namespace {
 
-Parameter make_block() {
+/// A variant of all methods: for each the `common` parameters and its own.
+Parameter variant_of(const std::vector<Parameter>& common) {
   Parameter block;
   block.name = "solver";
   block.type = ParameterType::variant;
   block.help = solver_table().help;
   for (const SolverEntry& entry : solver_registry()) {
-    ParameterTable table = solver_table();
-    table.name = "solver " + entry.name;
-    table.help = entry.help;
+    ParameterTable table{.name = "solver " + entry.name, .help = entry.help, .parameters = common};
     table.parameters.insert(table.parameters.end(), entry.own.begin(), entry.own.end());
     block.entries.push_back({entry.name, std::move(table)});
   }
@@ -164,7 +163,13 @@ Parameters defaults(const SolverEntry& entry) {
 }  // namespace
 
 const Parameter& solver_variant() {
-  static const Parameter block = make_block();
+  static const Parameter block = variant_of(solver_table().parameters);
+  return block;
+}
+
+Parameter method_variant() {
+  Parameter block = variant_of({});
+  block.shorthand = block.selector;
   return block;
 }
 

@@ -43,6 +43,9 @@ struct SolverSpec {
 /// The `solver` block of a job, whose `type` names a method: for each, solver_table() and its own parameters.
 const Parameter& solver_variant();
 
+/// A method with its own parameters alone, or its name.
+Parameter method_variant();
+
 /// The parameters that all methods have.
 const ParameterTable& solver_table();
 

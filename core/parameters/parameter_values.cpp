@@ -185,6 +185,22 @@ std::string brief(const Value& value) {
 
 std::string real_text(double value) { return fmt::format("{}", value); }
 
+Parameter selector_of(const Parameter& parameter) {
+  Parameter selector;
+  selector.name = parameter.selector;
+  selector.type = ParameterType::choice;
+  for (const ParameterEntry& entry : parameter.entries) selector.choices.push_back(entry.name);
+  return selector;
+}
+
+std::string text_of(const Parameters::Item& item) {
+  if (const auto* text = std::get_if<std::string>(&item.scalar)) return *text;
+  if (const auto* flag = std::get_if<bool>(&item.scalar)) return *flag ? "true" : "false";
+  if (const auto* whole = std::get_if<std::int64_t>(&item.scalar)) return std::to_string(*whole);
+  if (const auto* real = std::get_if<double>(&item.scalar)) return real_text(*real);
+  return item.group ? item.group->given_text() : "";
+}
+
 std::string range_text(const Parameter& parameter) {
   std::vector<std::string> parts;
   if (parameter.even) parts.push_back("even");
@@ -223,8 +239,9 @@ std::string expected_form(const Parameter& parameter) {
       return fmt::format("a map such as {{{}}}", fmt::join(names, ", "));
     }
     case ParameterType::variant:
-      return fmt::format("a map such as {{{}: {}, ...}}", parameter.selector,
-                         parameter.entries.empty() ? "..." : parameter.entries.front().name);
+      return fmt::format("{}a map such as {{{}: {}, ...}}",
+                         parameter.shorthand.empty() ? "" : expected_form(selector_of(parameter)) + ", or ",
+                         parameter.selector, parameter.entries.empty() ? "..." : parameter.entries.front().name);
     case ParameterType::list: {
       std::string size = fmt::format("{} to {}", parameter.fewest, parameter.most);
       if (parameter.most == Parameter{}.most) size = fmt::format("{} or more", parameter.fewest);
@@ -272,6 +289,15 @@ const Parameters::Item& Parameters::item(const std::string& name, ParameterType 
 bool Parameters::given(const std::string& name) const {
   return std::any_of(items_.begin(), items_.end(),
                      [&](const auto& pair) { return pair.first == name && pair.second.given; });
+}
+
+std::string Parameters::given_text(const std::vector<std::string>& without) const {
+  std::string text;
+  for (const auto& [name, item] : items_) {
+    if (!item.given || std::find(without.begin(), without.end(), name) != without.end()) continue;
+    text += fmt::format("{}{} {}", text.empty() ? "" : " ", name, text_of(item));
+  }
+  return text;
 }
 
 bool Parameters::boolean(const std::string& name) const {

@@ -28,5 +28,9 @@ bool same(const Parameters::Item& a, const Parameters::Item& b);
 
 /// The shortest text that reads back as the same double ("1e-10").
 std::string real_text(double value);
+/// The key of a variant that chooses the entry.
+Parameter selector_of(const Parameter& parameter);
+/// Of a scalar its text; of a group its members that were given, "type mr steps 4"; empty for others.
+std::string text_of(const Parameters::Item& item);
 
 }  // namespace quadrille

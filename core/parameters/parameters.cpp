@@ -13,12 +13,13 @@ namespace quadrille {
 
 namespace {
 
-std::string text_of(const Parameters::Item& item) {
-  if (const auto* text = std::get_if<std::string>(&item.scalar)) return *text;
-  if (const auto* flag = std::get_if<bool>(&item.scalar)) return *flag ? "true" : "false";
-  if (const auto* whole = std::get_if<std::int64_t>(&item.scalar)) return std::to_string(*whole);
-  if (const auto* real = std::get_if<double>(&item.scalar)) return real_text(*real);
-  return {};
+bool is_shorthand(const Parameter& parameter, const Value& value) {
+  return !parameter.shorthand.empty() && std::holds_alternative<Value::Scalar>(value.data);
+}
+
+/// The map that a scalar stands for.
+Value written_out(const Parameter& parameter, const Value& value) {
+  return {Value::Map{{parameter.shorthand, value.where, value}}, value.where};
 }
 
 std::string condition_text(const Condition& condition) {
@@ -161,9 +162,7 @@ std::optional<Parameters::Item> ParameterResolver::item(const Parameter& paramet
     case ParameterType::integer4:
     case ParameterType::boundary: out = four(parameter, value, name); break;
     case ParameterType::group: {
-      if (!parameter.shorthand.empty() && std::holds_alternative<Value::Scalar>(value.data)) {
-        return item(parameter, Value{Value::Map{{parameter.shorthand, value.where, value}}, value.where}, name, given);
-      }
+      if (is_shorthand(parameter, value)) return item(parameter, written_out(parameter, value), name, given);
       if (!std::holds_alternative<Value::Map>(value.data)) {
         wrong_type(parameter, value, name);
         return {};
@@ -194,15 +193,16 @@ std::optional<Parameters::Item> ParameterResolver::item(const Parameter& paramet
 
 std::shared_ptr<const Parameters> ParameterResolver::variant(const Parameter& parameter, const Value& value,
                                                              const std::string& name, bool given) {
+  if (is_shorthand(parameter, value)) {
+    const auto choice = item(selector_of(parameter), value, name, given);
+    return choice ? variant(parameter, written_out(parameter, value), name, given) : nullptr;
+  }
   const auto* map = std::get_if<Value::Map>(&value.data);
   if (!map) {
     wrong_type(parameter, value, name);
     return nullptr;
   }
-  Parameter selector;
-  selector.name = parameter.selector;
-  selector.type = ParameterType::choice;
-  for (const ParameterEntry& entry : parameter.entries) selector.choices.push_back(entry.name);
+  const Parameter selector = selector_of(parameter);
   const Value* chosen = find(*map, selector.name);
   if (!chosen) {
     add(value.where, fmt::format("'{}' is missing in {}: give {}", selector.name, name, expected_form(selector)));

@@ -80,7 +80,8 @@ struct Parameter {
   std::vector<std::string> choices = {};
   std::vector<std::string> excludes = {};  ///< names that may not be given beside this one
   std::vector<Parameter> members = {};     ///< of a group
-  std::string shorthand = {};              ///< of a group: the member that a scalar in place of the map stands for
+  /// What a scalar in place of the map stands for: the member of a group, or the selector of a variant.
+  std::string shorthand = {};
   /// All must hold: else giving the parameter is an error, and neither its default nor `required` applies.
   std::vector<Condition> only_if = {};
   std::string selector = "type";             ///< of a variant
@@ -114,6 +115,8 @@ class Parameters {
   bool has(const std::string& name) const;
   /// True when the job itself named it (false for a default).
   bool given(const std::string& name) const;
+  /// What the job itself gave, but for the names in `without`: "restart_length 32 preconditioner type mr steps 4".
+  std::string given_text(const std::vector<std::string>& without = {}) const;
   bool boolean(const std::string& name) const;
   std::int64_t integer(const std::string& name) const;
   double real(const std::string& name) const;

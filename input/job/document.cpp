@@ -88,6 +88,11 @@ Json variant_schema(const Parameter& parameter) {
     one["description"] = entry.table.help;
     choices.push_back(std::move(one));
   }
+  if (!parameter.shorthand.empty()) {
+    Json names = Json::array();
+    for (const ParameterEntry& entry : parameter.entries) names.push_back(entry.name);
+    choices.push_back({{"enum", names}});
+  }
   return {{"oneOf", choices}};
 }
 
@@ -190,6 +195,7 @@ std::string type_text(const Parameter& parameter) {
       std::vector<std::string> names;
       for (const ParameterEntry& entry : parameter.entries) names.push_back(entry.name);
       text = fmt::format("map with {}: {}", parameter.selector, fmt::join(names, " | "));
+      if (!parameter.shorthand.empty()) text = fmt::format("{}, or a map", fmt::join(names, " | "));
       break;
     }
     case Type::list: text = "list, each entry: " + type_text(parameter.element.at(0)); break;

@@ -29,6 +29,6 @@ def draw(results, save):
             for at, delta in zip(axes[0], deltas):
                 panel(at, [h for h in mine if h["delta"] in (None, delta)],
                       f"{solver}, mass {mass:g}" + ("" if delta is None else f", delta {delta:g}"))
-            save(figure, f"{name}_history_{solver}_{mass:g}_{tolerance:g}",
+            save(figure, f"{name}_history_{solver.replace(' ', '_')}_{mass:g}_{tolerance:g}",
                  f"Study {name}: residuals of {solver} at mass {mass:g}: lines as iterated by the method, marks "
                  "recomputed in double")

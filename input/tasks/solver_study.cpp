@@ -46,31 +46,35 @@ void check_study_links(const TaskSpec& task, const LoadedGauge& gauge, Backend&,
   check_outer_form(outer_form(task), task.parameters->where("reconstruct"), *task.op, gauge, errors);
 }
 
-/// Every way to solve that the task asks for, at one tolerance. Uniform double comes first for each method: it is what
-/// the others are compared with.
-std::vector<SolverSpec> ways_to_solve(const Parameters& study, double tolerance) {
+/// A method of `solvers` with the parameters that were given: "gcr restart_length 32".
+std::string method_name(const Parameters& method) {
+  const std::string given = method.given_text({"type"});
+  return method.text("type") + (given.empty() ? "" : " ") + given;
+}
+
+/// Every way to solve with one method, at one tolerance. Uniform double comes first: it is what the others are compared
+/// with.
+std::vector<SolverSpec> ways_to_solve(const Parameters& study, const Parameters& method, double tolerance) {
   std::vector<SolverSpec> out;
-  for (const std::string& type : study.text_list("solvers")) {
-    SolverSpec spec;
-    spec.type = type;
-    spec.tolerance = tolerance;
-    spec.max_iterations = int(study.integer("max_iterations"));
-    spec.reconstruct = parse_reconstruct(study.text("reconstruct"));
-    spec.scheme = Scheme::uniform;
-    out.push_back(spec);
-    for (const std::string& scheme : study.text_list("schemes")) {
-      spec.scheme = parse_scheme(scheme);
-      for (const auto& sloppy : study.group_list("sloppy")) {
-        spec.sloppy = operator_form(*sloppy);
-        for (const double delta : study.real_list("deltas")) {
-          spec.delta = delta;
-          spec.delta = delta_used(spec);  // what would be the same solves is one row
-          const bool is_new = std::none_of(out.begin(), out.end(), [&](const SolverSpec& other) {
-            return other.type == spec.type && other.scheme == spec.scheme && other.sloppy == spec.sloppy &&
-                   other.delta == spec.delta;
-          });
-          if (is_new) out.push_back(spec);
-        }
+  SolverSpec spec;
+  spec.type = method.text("type");
+  spec.own = method;
+  spec.tolerance = tolerance;
+  spec.max_iterations = int(study.integer("max_iterations"));
+  spec.reconstruct = parse_reconstruct(study.text("reconstruct"));
+  spec.scheme = Scheme::uniform;
+  out.push_back(spec);
+  for (const std::string& scheme : study.text_list("schemes")) {
+    spec.scheme = parse_scheme(scheme);
+    for (const auto& sloppy : study.group_list("sloppy")) {
+      spec.sloppy = operator_form(*sloppy);
+      for (const double delta : study.real_list("deltas")) {
+        spec.delta = delta;
+        spec.delta = delta_used(spec);  // what would be the same solves is one row
+        const bool is_new = std::none_of(out.begin(), out.end(), [&](const SolverSpec& other) {
+          return other.scheme == spec.scheme && other.sloppy == spec.sloppy && other.delta == spec.delta;
+        });
+        if (is_new) out.push_back(spec);
       }
     }
   }
@@ -111,7 +115,8 @@ class Study {
 
  private:
   int total() const {
-    const auto ways = ways_to_solve(study_, 0.5).size();
+    std::size_t ways = 0;
+    for (const auto& method : study_.group_list("solvers")) ways += ways_to_solve(study_, *method, 0.5).size();
     return int(study_.list("masses").size() * study_.list("tolerances").size() * ways) * sources_ *
            int(study_.integer("repeats"));
   }
@@ -120,18 +125,22 @@ class Study {
     const Parameters op = operator_at(task_, mass);
     const std::shared_ptr<const DiracOperator> dirac = find_operator(op.text("type")).make(job_.gauge().links, op);
     for (const double tolerance : study_.real_list("tolerances")) {
-      for (const SolverSpec& spec : ways_to_solve(study_, tolerance)) {
-        StudyRow row{dirac->mass(), dirac->kappa(), spec, 0, {}};
-        if (rows_.size() < earlier_.size()) {
-          restore_solved(row, earlier_.at(rows_.size()));
-        } else {
-          solve(row, EvenOddSystem(dirac, row.spec.preconditioning));
-        }
-        log_row(row);
-        rows_.push_back(std::move(row));
-        keep();
+      for (const auto& method : study_.group_list("solvers")) {
+        for (const SolverSpec& spec : ways_to_solve(study_, *method, tolerance)) run_row(dirac, *method, spec);
       }
     }
+  }
+
+  void run_row(const std::shared_ptr<const DiracOperator>& dirac, const Parameters& method, const SolverSpec& spec) {
+    StudyRow row{dirac->mass(), dirac->kappa(), method_name(method), spec, 0, {}};
+    if (rows_.size() < earlier_.size()) {
+      restore_solved(row, earlier_.at(rows_.size()));
+    } else {
+      solve(row, EvenOddSystem(dirac, row.spec.preconditioning));
+    }
+    log_row(row);
+    rows_.push_back(std::move(row));
+    keep();
   }
 
   void solve(StudyRow& row, const EvenOddSystem& system) {
@@ -251,8 +260,6 @@ ParameterTable make_table() {
   reconstruct.default_text = "12";
   reconstruct.help += "; uniform double is fastest with 12, single-precision gauge files need 18";
   const Parameter mass{.name = "mass", .type = ParameterType::real, .unit = "1/a"};
-  std::vector<std::string> solvers;
-  for (const SolverEntry& entry : solver_registry()) solvers.push_back(entry.name);
 
   ParameterTable table;
   table.name = "task solver_study";
@@ -260,7 +267,11 @@ ParameterTable make_table() {
   table.parameters = {
       list_of(mass, "masses", "bare quark masses; each replaces the operator's mass or kappa", nullptr),
       list_of(solver_parameter("tolerance"), "tolerances", "targets for |b - M x| / |b|", "[1.0e-10]"),
-      list_of(choice_of(solvers), "solvers", "methods; each is always run in uniform double too", "[cg, bicgstab]"),
+      list_of(
+          method_variant(), "solvers",
+          "methods, with parameters of their own where wanted: {type: gcr, restart_length: 32}; each is always run in "
+          "uniform double too",
+          "[cg, bicgstab]"),
       list_of(choice_of({"reliable", "defect"}), "schemes", "mixed-precision schemes", "[reliable, defect]"),
       list_of(solver_parameter("sloppy"), "sloppy", "inner operators of the schemes",
               "[{precision: half, reconstruct: 12, temporal_gauge: true}, {precision: single, reconstruct: 8, "

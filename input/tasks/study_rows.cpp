@@ -47,7 +47,7 @@ Json label_json(const StudyRow& row) {
   return {{"mass", row.mass},
           {"kappa", row.kappa},
           {"tolerance", row.spec.tolerance},
-          {"solver", row.spec.type},
+          {"solver", row.method},
           {"scheme", to_string(row.spec.scheme)},
           {"outer", to_string(row.spec.outer_form())},
           {"inner", uniform ? Json(nullptr) : Json(to_string(row.spec.sloppy))},
@@ -98,7 +98,7 @@ double seconds_of(const StudyRow& row) { return mean(row, &SolveReport::seconds)
 /// The row of uniform double that `row` is compared with: null when it is not there or did not converge.
 const StudyRow* uniform_twin(const StudyRow& row, const std::vector<StudyRow>& rows) {
   for (const StudyRow& other : rows) {
-    if (other.spec.scheme == Scheme::uniform && same_system(row, other) && other.spec.type == row.spec.type) {
+    if (other.spec.scheme == Scheme::uniform && same_system(row, other) && other.method == row.method) {
       return converged(other) ? &other : nullptr;
     }
   }
@@ -191,7 +191,7 @@ std::string row_name(const StudyRow& row) {
   if (row.spec.scheme != Scheme::uniform) {
     inner = fmt::format(" {}, delta {}", to_string(row.spec.sloppy), row.spec.delta);
   }
-  return fmt::format("mass {}, tolerance {}: {} {}{}", row.mass, row.spec.tolerance, row.spec.type,
+  return fmt::format("mass {}, tolerance {}: {} {}{}", row.mass, row.spec.tolerance, row.method,
                      to_string(row.spec.scheme), inner);
 }
 

@@ -14,6 +14,7 @@ namespace quadrille {
 struct StudyRow {
   double mass = 0;
   double kappa = 0;
+  std::string method;  ///< with the parameters that were given: "gcr restart_length 32"
   SolverSpec spec;
   double setup_seconds = 0;  ///< making the operators in their forms, once for all sources
   std::vector<SolveReport> reports;

@@ -241,6 +241,36 @@ class Study(ProgramTest):
         self.assertRegex(process.stderr, r"job\.yaml:\d+:\d+: 'masses' is missing in task solver_study")
         self.assertRegex(self.refused("'results.json' holds the results", csv="results.json"), "results.json")
 
+    def test_methods_with_parameters(self):
+        """Each is solved and compared by itself, as the propagator's solver with the same parameters."""
+        methods = ["gcr", {"type": "gcr", "restart_length": 3},
+                   {"type": "gcr", "preconditioner": {"type": "mr", "steps": 4}}, {"type": "bicgstab_l", "l": 4}]
+        job = study_job(masses=[0.2], tolerances=[1e-8], schemes=["reliable"], sloppy=SLOPPY[:1], deltas=[0.1],
+                        source={"type": "point", "site": SITE, "count": 1}, solvers=methods)
+        results = self.run_job(job)
+        rows = results["studies"]["study"]["rows"]
+        names = ["gcr", "gcr restart_length 3", "gcr preconditioner type mr steps 4", "bicgstab_l l 4"]
+        self.assertEqual([row["solver"] for row in rows[::2]], names)
+        self.assertEqual([row["solver"] for row in rows[1::2]], names)
+        self.assertEqual([row["iteration_ratio"] for row in rows[::2]], [1] * len(names))
+        self.assertLessEqual(rows[0]["iterations"], rows[2]["iterations"])
+        self.assertLess(rows[4]["iterations"], rows[0]["iterations"])
+        for method, row in zip(methods, rows[::2]):
+            solver = {**({"type": method} if isinstance(method, str) else method), "tolerance": 1e-8, "scheme": "uniform",
+                      "reconstruct": 12}
+            task = {"task": "propagator", "source": {"type": "point", "site": SITE}}
+            operator = {**job["operator"], "mass": 0.2}
+            operator.pop("kappa")
+            solve = self.run_job({"gauge": job["gauge"], "operator": operator, "solver": solver, "run": [task]},
+                                 "--force")["solves"][0]
+            self.assertEqual(row["iterations"], solve["iterations"])
+            self.assertEqual(row["residual"], solve["residual"])
+        for wrong, words in (({"type": "gcr", "restart": 3}, "unknown key 'restart' in solver gcr"),
+                             ({"type": "gcr", "restart_length": 0}, "'restart_length' must be >= 1"), ("gcr", "is in the list already"),
+                             (4, "must be one of cg"), ([], "must be one of cg, .*, or a map"),
+                             ({"type": "cg", "tolerance": 1e-3}, "unknown key 'tolerance'")):
+            self.refused(rf"(?:'solvers\[1\]' )?{words}", solvers=["gcr", wrong])
+
 
 class NearCriticalMass(ProgramTest):
     """BiCGstab in half and single keeps the pace of double on a rough field near its critical mass."""
