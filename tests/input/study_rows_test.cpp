@@ -28,7 +28,7 @@ StudyRow row(double mass, const std::string& type, Scheme scheme, std::vector<So
   StudyRow out;
   out.mass = mass;
   out.kappa = 0.5 / (mass + 4);
-  out.spec.type = type;
+  out.method = out.spec.type = type;
   out.spec.scheme = scheme;
   out.spec.reconstruct = Reconstruct::R12;
   out.reports = std::move(reports);
