@@ -26,7 +26,7 @@ class Ranks {
   virtual std::shared_ptr<const Communicator> communicator(const Dims& grid) const = 0;
   /// Waits until every rank calls it, at most `seconds` (for ever when negative); false when they did not. To be called
   /// once, at the end.
-  virtual bool meet_at_end(double seconds) = 0;
+  virtual bool sync_at_end(double seconds) = 0;
   /// Ends at once all processes that MPI started together, those outside a host's communicator too.
   [[noreturn]] virtual void abort(int status) = 0;
   /// The same ranks with new numbers: `number` in [0, size()), a different one on each. Collective; not to be used

@@ -66,7 +66,7 @@ int run_on_ranks(Ranks& ranks, const std::vector<std::string>& words) {
   if (ranks.rank() > 0) log().set_level(spdlog::level::off);
   const int status = run_one_program(ranks, words, ranks.rank() == 0 ? std::cout : nowhere, errors);
   const bool failed = status == error_status || status == usage_status;
-  if (!ranks.meet_at_end(failed ? patience : -1)) {
+  if (!ranks.sync_at_end(failed ? patience : -1)) {
     std::cerr << fmt::format("quadrille: {} failed and ends the others\n{}", name_of(ranks), errors.str())
               << std::flush;
     ranks.abort(status);

@@ -233,7 +233,7 @@ Checksum write_gauge_file(const std::string& path, const HostLinks& links, const
 
 Checksum checksum_of(const GaugeStore& links) {
   constexpr int bits = 64;
-  return look_at_pieces(
+  return check_pieces(
              format_of(links.lattice(), bits), links.backend(),
              [&links](void* bytes, std::int64_t first, std::int64_t count) { links.pack(bytes, bits, first, count); })
       .checksum;

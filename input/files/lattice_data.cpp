@@ -102,7 +102,7 @@ std::int64_t first_not_finite(const std::byte* bytes, std::int64_t count) {
 }
 
 /// What there is in sites that stand as in the file, the first of which is the site `first` of the file.
-SiteData look_at_stretch(const DataFormat& format, const std::byte* bytes, std::int64_t first, std::int64_t sites) {
+SiteData check_stretch(const DataFormat& format, const std::byte* bytes, std::int64_t first, std::int64_t sites) {
   SiteData found;
   for (std::int64_t i = 0; i < sites; ++i)
     found.checksum.add_site(std::uint64_t(first + i), bytes + std::size_t(i) * format.site_bytes(),
@@ -119,10 +119,10 @@ SiteData look_at_stretch(const DataFormat& format, const std::byte* bytes, std::
 }
 
 /// The same of the sites [begin, end) of this rank.
-SiteData look_at(const DataFormat& format, const std::byte* bytes, std::int64_t begin, std::int64_t end) {
+SiteData check_sites(const DataFormat& format, const std::byte* bytes, std::int64_t begin, std::int64_t end) {
   SiteData found;
   for_each_stretch(format, begin, end, [&](std::int64_t here, std::int64_t in_file, std::int64_t sites) {
-    found.add(look_at_stretch(format, bytes + std::size_t(here - begin) * format.site_bytes(), in_file, sites));
+    found.add(check_stretch(format, bytes + std::size_t(here - begin) * format.site_bytes(), in_file, sites));
   });
   return found;
 }
@@ -186,7 +186,7 @@ SiteData write_packed(LimeOutput& file, const DataFormat& format, Backend& backe
     const std::int64_t first = pieces.first(piece);
     found.add(over_parts(format, pieces.sites(piece), [&](std::int64_t begin, std::int64_t end) {
       const std::byte* const bytes = host + std::size_t(begin) * format.site_bytes();
-      const SiteData part = look_at(format, bytes, first + begin, first + end);
+      const SiteData part = check_sites(format, bytes, first + begin, first + end);
       if (file.concurrent()) write_part(bytes, first + begin, first + end);
       return part;
     }));
@@ -293,7 +293,7 @@ SiteData read_pieces(const LimeInput& file, const LimeRecord& record, const Data
       found.add(over_parts(format, count, [&](std::int64_t begin, std::int64_t end) {
         std::byte* const bytes = buffer.host() + std::size_t(begin) * format.site_bytes();
         if (file.concurrent()) read_part(bytes, first + begin, first + end);
-        return look_at(format, bytes, first + begin, first + end);
+        return check_sites(format, bytes, first + begin, first + end);
       }));
       buffer.send(pieces.bytes(piece));
       unpack(buffer.device(), first, count);
@@ -313,13 +313,13 @@ Checksum write_pieces(LimeOutput& file, const DataFormat& format, Backend& backe
   return found.checksum;
 }
 
-SiteData look_at_pieces(const DataFormat& format, Backend& backend, const PackSites& pack) {
+SiteData check_pieces(const DataFormat& format, Backend& backend, const PackSites& pack) {
   Pieces pieces(format, backend);
   SiteData found;
   for_each_packed(pieces, pack, [&](std::int64_t piece, const std::byte* host) {
     const std::int64_t first = pieces.first(piece);
     found.add(over_parts(format, pieces.sites(piece), [&](std::int64_t begin, std::int64_t end) {
-      return look_at(format, host + std::size_t(begin) * format.site_bytes(), first + begin, first + end);
+      return check_sites(format, host + std::size_t(begin) * format.site_bytes(), first + begin, first + end);
     }));
   });
   return of_all_ranks(format, found);
@@ -340,7 +340,7 @@ Checksum write_sites(LimeOutput& file, const DataFormat& format, const double* d
 }
 
 Checksum checksum_of_field(const DataFormat& format, const double* data) {
-  return look_at_pieces(format, cpu_backend(), pack_of(format, data)).checksum;
+  return check_pieces(format, cpu_backend(), pack_of(format, data)).checksum;
 }
 
 }  // namespace quadrille

@@ -74,7 +74,7 @@ Checksum write_pieces(LimeOutput& file, const DataFormat& format, Backend& backe
                       const RealName& name);
 
 /// What writing these pieces would find, without a file.
-SiteData look_at_pieces(const DataFormat& format, Backend& backend, const PackSites& pack);
+SiteData check_pieces(const DataFormat& format, Backend& backend, const PackSites& pack);
 
 /// read_pieces() into data[0 .. volume * reals) of the host, as doubles.
 SiteData read_sites(const LimeInput& file, const LimeRecord& record, const DataFormat& format, double* data);

@@ -55,8 +55,8 @@ void sum_over_batches(const System& system, const Options& options, const T* mem
 /// What choose(errors) chooses, into the report. Where the errors of step 3 are too large for the target,
 /// make_exact_b() replaces B first.
 template <class Choose, class MakeExactB>
-SplitChoice settle_split(const Options& options, const Step3Errors& errors, const Choose& choose,
-                         const MakeExactB& make_exact_b, Energy& energy) {
+SplitChoice split_within_target(const Options& options, const Step3Errors& errors, const Choose& choose,
+                                const MakeExactB& make_exact_b, Energy& energy) {
   double began = now();
   SplitChoice choice = choose(errors);
   if (choice.needs_exact_b) {

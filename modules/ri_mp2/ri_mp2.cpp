@@ -114,7 +114,7 @@ void sum_in_one_precision(const System& system, const Options& options, const T*
 /// `b` is made anew where its errors are too large for the target.
 void sum_in_mixed_precision(const System& system, const Options& options, const std::vector<double>& root,
                             std::vector<double>& b, const Step3Errors& errors, Energy& energy) {
-  const SplitChoice choice = settle_split(
+  const SplitChoice choice = split_within_target(
       options, errors,
       [&](const Step3Errors& of_b) { return choose_split_here(system, root, b, of_b, options, energy.batch); },
       [&] {

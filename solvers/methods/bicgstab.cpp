@@ -84,7 +84,7 @@ class BiCGstab final : public Solver {
   /// Ends an iteration after y += alpha p, with r = s.
   void end_half_way(Monitor& monitor, Field& x, const Field& b, Complex alpha, bool broken);
   /// Turns p = p - omega v to the r there is.
-  void turn(Monitor& monitor, Complex rho, const BicgstabScalars& now);
+  void new_direction(Monitor& monitor, Complex rho, const BicgstabScalars& now);
   /// The reliable update, when one is due.
   bool update(Monitor& monitor, Field& x, const Field& b);
 
@@ -165,7 +165,7 @@ void BiCGstab::judge_early_end(Monitor& monitor, Field& x, const Field& b, const
   if (monitor.running()) end_half_way(monitor, x, b, number(now.alpha), broken);
 }
 
-void BiCGstab::turn(Monitor& monitor, Complex rho, const BicgstabScalars& now) {
+void BiCGstab::new_direction(Monitor& monitor, Complex rho, const BicgstabScalars& now) {
   if (!monitor.usable(std::abs(rho), vanishing_ * std::sqrt(r2_ * r0_norm2_), "<r0, r>")) {
     recover(monitor);
     return;
@@ -194,7 +194,7 @@ void BiCGstab::judge(Monitor& monitor, Field& x, const Field& b) {
   if (updated && (slowed || monitor.lost_touch() || !asks)) {
     begin_anew(monitor);
   } else if (asks) {
-    turn(monitor, updated ? blas::dot(r0_, r_) : number(now.next_rho), now);  // rho = <r0, r>
+    new_direction(monitor, updated ? blas::dot(r0_, r_) : number(now.next_rho), now);  // rho = <r0, r>
   }
 }
 

@@ -48,7 +48,7 @@ class Cg final : public Solver {
   /// z = A^+ r and |z|^2, which is looked at.
   void gradient(Monitor& monitor);
   /// Stops the solve when |z|^2 vanishes beside |r|^2: then no x has a smaller |b - A x|.
-  void look_at_gradient(Monitor& monitor) const;
+  void check_gradient(Monitor& monitor) const;
   /// A Krylov space: p = z.
   void begin();
   /// The search goes on with p, r and z as the host has left them.
@@ -58,7 +58,7 @@ class Cg final : public Solver {
   /// Looks at what has become of it. False when it was none, or is not worth keeping: the solve has stopped.
   bool judge(Monitor& monitor);
   /// Asks for the rest of the iteration: z, y, p.
-  void turn(Field& y);
+  void new_direction(Field& y);
   /// The rest of an iteration with a reliable update.
   void update(Monitor& monitor, Field& x, const Field& b);
   /// A new direction after r was replaced: p is made orthogonal to the new gradient first, as it is in exact
@@ -72,9 +72,9 @@ class Cg final : public Solver {
   Field p_, q_, r_, z_;
   blas::ResidentScalars<steps::CgScalars> scalars_;
   SolutionGain gain_;
-  bool runs_ahead_;     // of the host
-  bool ahead_ = false;  // z = A^+ r is queued already
-  bool turned_ = true;  // gain_ knows of the last turn
+  bool runs_ahead_;               // of the host
+  bool ahead_ = false;            // z = A^+ r is queued already
+  bool direction_is_new_ = true;  // gain_ knows of the last turn
   double alpha_ = 0, r2_ = 0, z2_ = 0, largest_ratio_ = 0, applications_ = 0;
 };
 
@@ -83,10 +83,10 @@ void Cg::gradient(Monitor& monitor) {
   ++applications_;
   z2_ = blas::norm2(z_);
   largest_ratio_ = std::max(largest_ratio_, r2_ > 0 ? z2_ / r2_ : 0);
-  look_at_gradient(monitor);
+  check_gradient(monitor);
 }
 
-void Cg::look_at_gradient(Monitor& monitor) const {
+void Cg::check_gradient(Monitor& monitor) const {
   if (monitor.usable(z2_, singular_ * singular_ * largest_ratio_ * r2_, "|A^+ r|^2") || !monitor.running()) return;
   if (applications_ > 1) {
     monitor.stop_stagnated("|A^+ r| is negligible compared with |A| |r|, so no x has a smaller |b - A x|");
@@ -103,7 +103,7 @@ void Cg::begin() {
 
 void Cg::go_on() {
   scalars_.set({.z2 = z2_, .r2 = r2_, .largest_ratio = largest_ratio_, .singular = singular_ * singular_});
-  turned_ = true;
+  direction_is_new_ = true;
 }
 
 void Cg::iterate(bool ahead) {
@@ -120,11 +120,11 @@ bool Cg::judge(Monitor& monitor) {
   z2_ = now.z2;
   largest_ratio_ = now.largest_ratio;
   if (now.ended == Ended::no_gradient) {  // in the turn before
-    look_at_gradient(monitor);
+    check_gradient(monitor);
     return false;
   }
-  if (!turned_) gain_.new_direction(z2_, now.beta);
-  turned_ = true;
+  if (!direction_is_new_) gain_.new_direction(z2_, now.beta);
+  direction_is_new_ = true;
   ++applications_;
   if (now.ended == Ended::no_alpha) {
     if (!monitor.usable(now.q2, 0, "|A p|^2")) monitor.stop_broken();
@@ -137,12 +137,12 @@ bool Cg::judge(Monitor& monitor) {
   return !monitor.failed();
 }
 
-void Cg::turn(Field& y) {
+void Cg::new_direction(Field& y) {
   if (!ahead_) a_.apply(z_, r_, Dagger::Yes);  // z = A^+ r
   ++applications_;
   steps::run(steps::CgBeta{}, {&z_}, scalars_);             // beta = |z|^2 / that of the z before
   steps::run(steps::CgUpdate{}, {&p_, &y, &z_}, scalars_);  // y += alpha p, p = z + beta p
-  turned_ = false;
+  direction_is_new_ = false;
   solution_.gather();
 }
 
@@ -184,7 +184,7 @@ SolveReport Cg::solve(Field& x, const Field& b, const Stopping& stopping) {
     if (monitor.update_due()) {
       update(monitor, x, b);
     } else if (monitor.running()) {
-      turn(y);
+      new_direction(y);
     } else {
       blas::axpy(alpha_, p_, y);  // the last step
     }

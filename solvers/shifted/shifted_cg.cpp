@@ -76,7 +76,8 @@ class ShiftedCg::Search {
   void begin();
   /// One iteration as far as the residual. False: it was none, and the solve has stopped.
   bool step();
-  /// The new zeta_k; those that have met their targets leave with x_k += alpha_k p_k, that of others waits for turn().
+  /// The new zeta_k; those that have met their targets leave with x_k += alpha_k p_k, that of others waits for
+  /// new_directions().
   void step_further();
   /// x_k += alpha_k p_k where that has waited.
   void take_step(std::size_t k);
@@ -86,7 +87,7 @@ class ShiftedCg::Search {
   /// Puts a true residual in place of the iterated one where that is due; gives whether it did.
   bool update();
   /// New directions from the new residual; `updated`: it was replaced.
-  void turn(bool updated);
+  void new_directions(bool updated);
   /// A new Krylov space, in which all residuals are multiples of the first one.
   void begin_anew();
   bool may_enter() const;
@@ -196,7 +197,7 @@ bool ShiftedCg::Search::update() {
   return true;
 }
 
-void ShiftedCg::Search::turn(bool updated) {
+void ShiftedCg::Search::new_directions(bool updated) {
   Space& s = *now_;
   if (updated && monitor_.lost_touch()) {
     take_steps();
@@ -272,7 +273,7 @@ SolveReport ShiftedCg::Search::run() {
     const bool updated = update();
     gather_further(updated);
     if (!monitor_.running()) break;
-    turn(updated);
+    new_directions(updated);
     if (with_.inner_ && !inside() && may_enter()) enter();
   }
   take_steps();

@@ -57,7 +57,7 @@ int main(int argc, char** argv) {
   if (ranks().rank() > 0) ::testing::GTEST_FLAG(brief) = true;
   const int failed = RUN_ALL_TESTS();
   if (failed != 0) std::fprintf(stderr, "failures on rank %d\n", ranks().rank());
-  const bool met = ranks().meet_at_end(60);
+  const bool met = ranks().sync_at_end(60);
   joined.reset();
   return failed != 0 || !met ? 1 : 0;
 }

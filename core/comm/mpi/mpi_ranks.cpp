@@ -193,7 +193,7 @@ class MpiRanks final : public Ranks {
   std::shared_ptr<const Communicator> communicator(const Dims& grid) const override {
     return std::make_shared<const MpiCommunicator>(comm_, grid, links_);
   }
-  bool meet_at_end(double seconds) override {
+  bool sync_at_end(double seconds) override {
     using Clock = std::chrono::steady_clock;
     MPI_Request request = MPI_REQUEST_NULL;
     if (MPI_Ibarrier(end_, &request) != MPI_SUCCESS) return false;

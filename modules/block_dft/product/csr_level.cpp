@@ -152,7 +152,7 @@ void CsrLevel<T>::multiply(const Cuboid& part) {
     const std::int64_t c_end = whole ? c_.end(i) : c_.lower_slot(i, part.j1);
     if (c_begin == c_end) continue;
     if (part.k0 == 0 && beginning_.sets) begin_row(i, c_begin, c_end);
-    look_at_row(i, part, c_begin, c_end);
+    list_targets_of_row(i, part, c_begin, c_end);
     push_runs(i, c_begin, c_end, next_, stack_);
     if (product_.filter.mixes()) push_runs(i, c_begin, c_end, next_single_, single_stack_);
     push_factors(i, part);
@@ -185,7 +185,7 @@ void CsrLevel<T>::begin_row(std::int32_t i, std::int64_t c_begin, std::int64_t c
 /// Writes the targets of all pairs of blocks of row i, blocks of C's row counted from c_begin, and counts them for each
 /// target.
 template <class T>
-void CsrLevel<T>::look_at_row(std::int32_t i, const Cuboid& part, std::int64_t c_begin, std::int64_t c_end) {
+void CsrLevel<T>::list_targets_of_row(std::int32_t i, const Cuboid& part, std::int64_t c_begin, std::int64_t c_end) {
   const BlockMatrix<T>&a = product_.a, &b = product_.b;
   targets_.clear();
   next_.assign(std::size_t(c_end - c_begin) + 1, 0);

@@ -89,7 +89,7 @@ class CsrLevel {
  private:
   void find_rows_of_b(const Cuboid& part);
   void begin_row(std::int32_t i, std::int64_t c_begin, std::int64_t c_end);
-  void look_at_row(std::int32_t i, const Cuboid& part, std::int64_t c_begin, std::int64_t c_end);
+  void list_targets_of_row(std::int32_t i, const Cuboid& part, std::int64_t c_begin, std::int64_t c_end);
   template <class U>
   void push_runs(std::int32_t i, std::int64_t c_begin, std::int64_t c_end, std::vector<std::int64_t>& next,
                  ProductStack<U>& stack);
@@ -103,7 +103,7 @@ class CsrLevel {
   const Driver driver_;
   std::vector<std::int64_t> b_begin_, b_end_;     // [k - k0]: slots of B inside of the part
   std::vector<std::int32_t> target_of_;           // [column of C], -1 where row i has no block
-  std::vector<std::int32_t> targets_;             // of each pair of blocks: see look_at_row
+  std::vector<std::int32_t> targets_;             // of each pair of blocks: see list_targets_of_row
   std::vector<std::int64_t> next_, next_single_;  // [target]: where its next factors go
   ProductStack<T> stack_;
   ProductStack<float> single_stack_;  // its runs go to sums_, and from there to single_targets_

@@ -179,7 +179,7 @@ struct ListBlock : BlockSums<Sum, V, energy> {
   }
 
   /// Pairs that are taken away or have parameters of their own, an entry of each lane at a time.
-  QUADRILLE_INLINE void meet_listed(const ListProblem<T>& problem, std::int64_t first, std::int32_t nobody) {
+  QUADRILLE_INLINE void add_listed(const ListProblem<T>& problem, std::int64_t first, std::int32_t nobody) {
     if (problem.listed_begin == nullptr) return;
     Lanes<std::int64_t, V> begin, end;
     std::int64_t longest = 0;
@@ -192,13 +192,13 @@ struct ListBlock : BlockSums<Sum, V, energy> {
       longest = end.at[lane] - begin.at[lane] > longest ? end.at[lane] - begin.at[lane] : longest;
     }
     for (std::int64_t number = 0; number < longest; ++number) {
-      meet_entry(problem, begin, end, number, nobody);
+      add_entry(problem, begin, end, number, nobody);
       carry(1);
     }
   }
 
-  QUADRILLE_INLINE void meet_entry(const ListProblem<T>& problem, const Lanes<std::int64_t, V>& begin,
-                                   const Lanes<std::int64_t, V>& end, std::int64_t number, std::int32_t nobody) {
+  QUADRILLE_INLINE void add_entry(const ListProblem<T>& problem, const Lanes<std::int64_t, V>& begin,
+                                  const Lanes<std::int64_t, V>& end, std::int64_t number, std::int32_t nobody) {
     Lanes<T, V> product, force12, force6, energy12, energy6, kinds;  // 0: none
     Lanes<std::int32_t, V> slots;
     QUADRILLE_ROLLED

@@ -25,7 +25,7 @@ void pass(const ListProblem<typename Sum::Real>& problem, const GroupedLists& li
       }
       block.carry(to - from);
     }
-    block.meet_listed(problem, first, std::int32_t(out.slots) - 1);
+    block.add_listed(problem, first, std::int32_t(out.slots) - 1);
     block.store(out, first);
   }
 }

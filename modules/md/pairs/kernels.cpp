@@ -29,14 +29,14 @@ class GroupPass {
     for (std::int32_t chunk = 0; chunk < problem_.chunks; ++chunk) {
       const Parameters<T, V> of = parameters(type * problem_.types + problem_.chunk_type[chunk]);
       if (masked < masked_end && problem_.masked_chunks[masked] == chunk) {
-        meet_masked(chunk, masked++, of);
+        add_masked(chunk, masked++, of);
       } else {
         interact(chunk, of);
       }
       for (Particles& block : blocks_) block.carry(problem_.chunk_count[chunk]);
     }
     for (int b = 0; b < width; ++b) {
-      blocks_[b].meet_listed(problem_, first_ + b * V, type);
+      blocks_[b].add_listed(problem_, first_ + b * V, type);
       blocks_[b].store(out, first_ + b * V);
     }
   }
@@ -48,7 +48,7 @@ class GroupPass {
   }
 
   template <bool masked>
-  QUADRILLE_INLINE void meet_one(std::int64_t j, const Parameters<T, V>& of, const simd::Mask<T, V>* skip) {
+  QUADRILLE_INLINE void add_one(std::int64_t j, const Parameters<T, V>& of, const simd::Mask<T, V>* skip) {
     const Vec<T, V> other[3] = {simd::broadcast<T, V>(problem_.x[j]), simd::broadcast<T, V>(problem_.y[j]),
                                 simd::broadcast<T, V>(problem_.z[j])};
     const Vec<T, V> charge = simd::broadcast<T, V>(coulomb ? problem_.charge[j] : T(0));
@@ -58,10 +58,10 @@ class GroupPass {
   QUADRILLE_INLINE void interact(std::int32_t chunk, const Parameters<T, V>& of) {
     const simd::Mask<T, V> none[width] = {};
     const std::int64_t begin = std::int64_t(chunk) * chunk_size, end = begin + problem_.chunk_count[chunk];
-    for (std::int64_t j = begin; j < end; ++j) meet_one<false>(j, of, none);
+    for (std::int64_t j = begin; j < end; ++j) add_one<false>(j, of, none);
   }
 
-  QUADRILLE_INLINE void meet_masked(std::int32_t chunk, std::int64_t entry, const Parameters<T, V>& of) {
+  QUADRILLE_INLINE void add_masked(std::int32_t chunk, std::int64_t entry, const Parameters<T, V>& of) {
     const std::uint64_t* rows = problem_.mask + entry * chunk_size + first_ % chunk_size;
     const std::int64_t begin = std::int64_t(chunk) * chunk_size;
     for (int j = 0; j < problem_.chunk_count[chunk]; ++j) {
@@ -72,7 +72,7 @@ class GroupPass {
         for (int lane = 0; lane < V; ++lane) bits.at[lane] = -simd::IntOf<T>(rows[b * V + lane] >> j & 1);
         skip[b] = bits.vector();
       }
-      meet_one<true>(begin + j, of, skip);
+      add_one<true>(begin + j, of, skip);
     }
   }
 

@@ -253,7 +253,7 @@ struct Block : BlockSums<Sum, V, energy> {
   }
 
   /// The lists of the particles, an entry of each at a time.
-  QUADRILLE_INLINE void meet_listed(const PairProblem<T>& problem, std::int64_t first, int type) {
+  QUADRILLE_INLINE void add_listed(const PairProblem<T>& problem, std::int64_t first, int type) {
     std::int64_t longest = 0;
     QUADRILLE_ROLLED
     for (int lane = 0; lane < V; ++lane) {
@@ -261,12 +261,12 @@ struct Block : BlockSums<Sum, V, energy> {
       longest = length > longest ? length : longest;
     }
     for (std::int64_t number = 0; number < longest; ++number) {
-      meet_entry(problem, first, type, number);
+      add_entry(problem, first, type, number);
       carry(1);
     }
   }
 
-  QUADRILLE_INLINE void meet_entry(const PairProblem<T>& problem, std::int64_t first, int type, std::int64_t number) {
+  QUADRILLE_INLINE void add_entry(const PairProblem<T>& problem, std::int64_t first, int type, std::int64_t number) {
     Lanes<T, V> x, y, z, other_charge, own_product, force12, force6, energy12, energy6, kinds;
     QUADRILLE_ROLLED
     for (int lane = 0; lane < V; ++lane) {

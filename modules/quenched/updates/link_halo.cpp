@@ -185,7 +185,7 @@ void LinkHalo::start(int mu, int parity) {
   send(steps_[std::size_t(mu)][std::size_t(parity)][0], mu, parity);
 }
 
-void LinkHalo::turn() {
+void LinkHalo::next_step() {
   auto& steps = steps_[std::size_t(mu_)][std::size_t(parity_)];
   receive(steps[0], mu_, parity_);
   send(steps[1], mu_, parity_);
@@ -197,7 +197,7 @@ void LinkHalo::exchange_all() {
   for (int mu = 0; mu < 4; ++mu) {
     for (const int parity : {0, 1}) {
       start(mu, parity);
-      turn();
+      next_step();
       finish();
     }
   }

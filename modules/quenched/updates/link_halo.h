@@ -34,9 +34,9 @@ class LinkHalo {
 
   /// Brings the ghosts of links of one direction and parity up to date, in two steps: what lies beyond the backward
   /// face of that direction comes first, since neighbours send corners of it on. Inner blocks may be worked on before
-  /// turn() and before finish(). Collective.
+  /// next_step() and before finish(). Collective.
   void start(int mu, int parity);
-  void turn();
+  void next_step();
   void finish();
   /// The same of all links. Collective.
   void exchange_all();

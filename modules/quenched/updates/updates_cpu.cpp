@@ -133,7 +133,7 @@ void CpuUpdates::over_blocks(const SweepPart& part, const Update& update) {
   update(Blocks{edge.data(), 0, std::int64_t(edge.size())});
   halo_->start(part.direction, part.parity);
   update(Blocks{inner.data(), 0, all / 2});
-  halo_->turn();
+  halo_->next_step();
   update(Blocks{inner.data(), all / 2, all});
   halo_->finish();
 }

@@ -88,7 +88,7 @@ void sum_in_one_precision(const System& system, const Options& options, const T*
 void sum_in_mixed_precision(const System& system, const Options& options, const std::vector<double>& root,
                             DeviceArray<double>& b, const Step3Errors& errors, Energy& energy) {
   const std::int64_t n = system.auxiliary;
-  const SplitChoice choice = settle_split(
+  const SplitChoice choice = split_within_target(
       options, errors,
       [&](const Step3Errors& of_b) {
         return choose_split_on_device(system, root, b.get(), of_b, options, energy.batch);

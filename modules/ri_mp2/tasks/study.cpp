@@ -37,7 +37,7 @@ class Study {
     Energy ignored;
     metric_seconds_ = seconds_of([&] { root_ = inverse_square_root(system_); });
     exact_b_ = make_b(system_, options_of(rows_[0]), ignored);
-    for (StudyRow& row : rows_) look_at(row);
+    for (StudyRow& row : rows_) solve_row(row);
     measure();
     return std::move(rows_);
   }
@@ -83,7 +83,7 @@ class Study {
   }
 
   /// The energy and its errors, untimed: this run touches the memory first, too.
-  void look_at(StudyRow& row) {
+  void solve_row(StudyRow& row) {
     log_row(row);
     Options options = options_of(row);
     const bool compared = options_.element_errors && row.precision != mgemm::ProductPrecision::double_;

@@ -123,7 +123,7 @@ TEST_P(LatticeDataTest, EveryByteArrivesBothWays) {
     }
   }
   omp_set_num_threads(before);
-  const SiteData looked = look_at_pieces(format_, backend(), pack_from(bytes));
+  const SiteData looked = check_pieces(format_, backend(), pack_from(bytes));
   EXPECT_EQ(looked.checksum, sum_of(bytes));
   EXPECT_EQ(looked.not_finite, -1);
 }
@@ -141,7 +141,7 @@ TEST_P(LatticeDataTest, TheFirstNumberThatIsNotFiniteIsFound) {
     const LimeInput file(write_record("a", bytes));
     std::string read(bytes.size(), '\0');
     for (const SiteData& found : {read_pieces(file, *file.find(record_type), format_, backend(), unpack_to(read)),
-                                  look_at_pieces(format_, backend(), pack_from(bytes))}) {
+                                  check_pieces(format_, backend(), pack_from(bytes))}) {
       EXPECT_EQ(found.not_finite, other);
       EXPECT_EQ(found.checksum, sum_of(bytes));
       EXPECT_EQ(std::isnan(found.value), std::isnan(value));

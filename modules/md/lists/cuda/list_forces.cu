@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(block)
     }
     mine.carry(count * list_stride);
   }
-  mine.meet_listed(problem, slot, std::int32_t(out.slots) - 1);
+  mine.add_listed(problem, slot, std::int32_t(out.slots) - 1);
   mine.store(out, slot);
   if constexpr (!energy) {
     if (pass.gate.halt != nullptr && misfit<Sum>(mine, pass.safe_ratio)) stop(pass.gate, sums_misfit);

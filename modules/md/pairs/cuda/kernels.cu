@@ -84,7 +84,7 @@ __global__ void __launch_bounds__(chunk_size / per_thread)
   }
 #pragma unroll
   for (int b = 0; b < per_thread; ++b) {
-    mine.blocks[b].meet_listed(problem, first + b * threads, type);
+    mine.blocks[b].add_listed(problem, first + b * threads, type);
     mine.blocks[b].store(out, first + b * threads);
   }
 }

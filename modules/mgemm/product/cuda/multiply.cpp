@@ -118,7 +118,7 @@ void multiply_converted(double alpha, const ConvertedRange& a, const ConvertedRa
 }
 
 std::int64_t multiply_bytes(std::int64_t m, std::int64_t n, std::int64_t k) {
-  return up_to_16(m) * up_to_16(n) * 4 + turned_bytes(m, n, k) + 4096;
+  return up_to_16(m) * up_to_16(n) * 4 + transposed_bytes(m, n, k) + 4096;
 }
 
 }  // namespace quadrille::mgemm

@@ -1,7 +1,7 @@
 // Sparse products on the device. The threads of a warp have neighbouring lines of the dense matrix, so that each large
 // element meets contiguous numbers; blocks run through the sparse matrix first, so that the panel of the dense one that
 // they share (128 lines, 16 MiB for k = 16,384) stays in the cache. Where those lines are not contiguous in memory, as
-// many panels as the cache holds are turned first.
+// many panels as the cache holds are transposed first.
 #include "core/backend/cuda/device_array.h"
 #include "core/backend/cuda/runtime.h"
 #include "modules/mgemm/product/cuda/sparse.h"
@@ -100,7 +100,7 @@ struct LeftProduct {
 
 constexpr int tile_rows = 32;
 
-/// A block takes 32 rows and 128 columns of C, which are turned in shared memory on their way to its columns.
+/// A block takes 32 rows and 128 columns of C, which are transposed in shared memory on their way to its columns.
 __global__ void __launch_bounds__(threads) add_left(const __grid_constant__ LeftProduct t) {
   __shared__ double tile[panel][tile_rows + 1];
   const std::int64_t column_block = blockIdx.x / t.row_blocks;
@@ -126,24 +126,24 @@ __global__ void __launch_bounds__(threads) add_left(const __grid_constant__ Left
   }
 }
 
-constexpr int turned = 32;
+constexpr int tile_width = 32;
 
 /// to[l to_ld + p] = from[p ld + l] for `lines` lines of `length` numbers.
 __global__ void __launch_bounds__(threads)
-    turn(const double* __restrict__ from, std::int64_t ld, std::int64_t lines, std::int64_t length, double* to,
-         std::int64_t to_ld, std::int64_t line_blocks) {
-  __shared__ double tile[turned][turned + 1];
+    transpose(const double* __restrict__ from, std::int64_t ld, std::int64_t lines, std::int64_t length, double* to,
+              std::int64_t to_ld, std::int64_t line_blocks) {
+  __shared__ double tile[tile_width][tile_width + 1];
   const std::int64_t number = blockIdx.x / line_blocks;
-  const std::int64_t first_line = (blockIdx.x - number * line_blocks) * turned, first = number * turned;
-  const int lane = int(threadIdx.x % turned);
+  const std::int64_t first_line = (blockIdx.x - number * line_blocks) * tile_width, first = number * tile_width;
+  const int lane = int(threadIdx.x % tile_width);
 #pragma unroll
-  for (int i = int(threadIdx.x / turned); i < turned; i += threads / turned) {
+  for (int i = int(threadIdx.x / tile_width); i < tile_width; i += threads / tile_width) {
     const std::int64_t line = first_line + i, l = first + lane;
     if (line < lines && l < length) tile[i][lane] = from[line * ld + l];
   }
   __syncthreads();
 #pragma unroll
-  for (int i = int(threadIdx.x / turned); i < turned; i += threads / turned) {
+  for (int i = int(threadIdx.x / tile_width); i < tile_width; i += threads / tile_width) {
     const std::int64_t line = first_line + lane, l = first + i;
     if (line < lines && l < length) to[l * to_ld + line] = tile[lane][i];
   }
@@ -152,12 +152,12 @@ __global__ void __launch_bounds__(threads)
 unsigned blocks(std::int64_t count) { return unsigned(count); }
 std::int64_t up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
-void launch_turn(const double* from, std::int64_t ld, std::int64_t lines, std::int64_t length, double* to,
-                 std::int64_t to_ld) {
-  const std::int64_t line_blocks = up(lines, turned);
-  turn<<<blocks(line_blocks * up(length, turned)), threads, 0, cuda::stream()>>>(from, ld, lines, length, to, to_ld,
-                                                                                 line_blocks);
-  launched("the launch of a turned panel");
+void launch_transpose(const double* from, std::int64_t ld, std::int64_t lines, std::int64_t length, double* to,
+                      std::int64_t to_ld) {
+  const std::int64_t line_blocks = up(lines, tile_width);
+  transpose<<<blocks(line_blocks * up(length, tile_width)), threads, 0, cuda::stream()>>>(from, ld, lines, length, to,
+                                                                                          to_ld, line_blocks);
+  launched("the launch of a transposed panel");
 }
 
 void launch_merge(Merge task, bool integer) {
@@ -177,15 +177,15 @@ void launch_left(LeftProduct task) {
   launched("the launch of a sparse product");
 }
 
-/// Lines of k numbers that are turned at a time for an m x n product: whole panels, more than one where the cache holds
-/// them and they take no more memory than the product in single precision.
-std::int64_t turned_lines(std::int64_t m, std::int64_t n, std::int64_t k) {
+/// Lines of k numbers that are transposed at a time for an m x n product: whole panels, more than one where the cache
+/// holds them and they take no more memory than the product in single precision.
+std::int64_t transposed_lines(std::int64_t m, std::int64_t n, std::int64_t k) {
   constexpr std::int64_t cached = std::int64_t(32) << 20;
   const std::int64_t one = panel * std::max<std::int64_t>(1, k) * std::int64_t(sizeof(double));
   return panel * std::max<std::int64_t>(1, std::min(cached, 4 * m * n) / one);
 }
 
-cuda::DeviceArray<double> turned_panels(std::int64_t lines, std::int64_t k) {
+cuda::DeviceArray<double> transposed_panels(std::int64_t lines, std::int64_t k) {
   return {lines * k, "panels of a sparse product", "use a smaller memory cap"};
 }
 
@@ -207,11 +207,11 @@ void merge_and_multiply_right(double alpha, const PartSums& sums, DenseView<cons
     launch_merge(task, sums.integer);
     return;
   }
-  const std::int64_t each_time = std::min(turned_lines(c.rows, c.cols, d.cols), c.rows);
-  const cuda::DeviceArray<double> memory = turned_panels(each_time, d.cols);
+  const std::int64_t each_time = std::min(transposed_lines(c.rows, c.cols, d.cols), c.rows);
+  const cuda::DeviceArray<double> memory = transposed_panels(each_time, d.cols);
   for (std::int64_t row = 0; row < c.rows; row += each_time) {
     const std::int64_t rows = std::min(each_time, c.rows - row);
-    launch_turn(d.data + row * d.ld, d.ld, rows, d.cols, memory.get(), each_time);
+    launch_transpose(d.data + row * d.ld, d.ld, rows, d.cols, memory.get(), each_time);
     Merge part = task;
     part.rows = rows;
     part.data = memory.get();
@@ -229,11 +229,11 @@ void add_multiplied_left(double alpha, const LargeLines& large, DenseView<const 
     launch_left(task);
     return;
   }
-  const std::int64_t each_time = std::min(turned_lines(c.rows, c.cols, d.rows), c.cols);
-  const cuda::DeviceArray<double> memory = turned_panels(each_time, d.rows);
+  const std::int64_t each_time = std::min(transposed_lines(c.rows, c.cols, d.rows), c.cols);
+  const cuda::DeviceArray<double> memory = transposed_panels(each_time, d.rows);
   for (std::int64_t column = 0; column < c.cols; column += each_time) {
     const std::int64_t columns = std::min(each_time, c.cols - column);
-    launch_turn(d.data + column * d.ld, d.ld, columns, d.rows, memory.get(), each_time);
+    launch_transpose(d.data + column * d.ld, d.ld, columns, d.rows, memory.get(), each_time);
     LeftProduct part = task;
     part.columns = columns;
     part.data = memory.get();
@@ -243,8 +243,8 @@ void add_multiplied_left(double alpha, const LargeLines& large, DenseView<const 
   }
 }
 
-std::int64_t turned_bytes(std::int64_t m, std::int64_t n, std::int64_t k) {
-  return turned_lines(m, n, k) * k * std::int64_t(sizeof(double));
+std::int64_t transposed_bytes(std::int64_t m, std::int64_t n, std::int64_t k) {
+  return transposed_lines(m, n, k) * k * std::int64_t(sizeof(double));
 }
 
 }  // namespace quadrille::mgemm

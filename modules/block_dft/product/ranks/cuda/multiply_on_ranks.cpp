@@ -179,7 +179,7 @@ struct Product {
 /// Times of a stream, between which it is busy or waits.
 class StepClock {
  public:
-  void mark() {
+  void record() {
     cudaEvent_t event = nullptr;
     QUADRILLE_CUDA_CHECK(cudaEventCreate(&event));
     marks_.emplace_back(event);
@@ -219,7 +219,7 @@ double multiply_steps(const Communicator& ranks, Product& product, double alpha,
                        part.result.data().numbers_there.get()};
   StepClock clock;
   const auto multiply_step = [&](int step) {
-    clock.mark();
+    clock.record();
     part.full_steps->find(part.tasks, part.tasks.full, step);
     PanelPart here{
         {part.full_steps->first.get(), part.full_steps->count.get(), flow.a<double>(step), flow.b<double>(step)},
@@ -234,7 +234,7 @@ double multiply_steps(const Communicator& ranks, Product& product, double alpha,
     if (step == 0) problem.variant = tuned_variant(problem);
     multiply_full(problem);
     add_single(problem);
-    clock.mark();
+    clock.record();
     if (step > 0) clock.wait_for(2 * std::size_t(step) - 1);  // the next panels come where those of that step were
   };
   KeptError error;
