@@ -15,7 +15,7 @@ struct LinkNumbers {
 
 /// Links and geometry in the layout with `lanes` lanes (core/layout/vector_layout.h), as the kernels read them.
 /// Directions: 0..3 forward x..t, 4..7 backward. Blocks from number `blocks` on are ghosts, of links that other ranks
-/// update (link_halo.h): they are only read.
+/// update (core/field/halo_exchange.h): they are only read.
 struct LinkSites {
   void* links[2];                       ///< of four links a site in [block][component][lane], by parity
   const void* ghosts[2];                ///< [direction of the link][ghost][component][lane]

@@ -1,6 +1,7 @@
 // Updates on the CPU: threads share the blocks of a pass, and kernels.cpp does them.
 #include "core/error.h"
 #include "core/field/site_access.h"
+#include "core/field/halo_exchange.h"
 #include "core/layout/vector_layout.h"
 #include "core/numbers/chunked_sum.h"
 #include "core/simd/isa.h"
@@ -9,7 +10,6 @@
 #include "core/su3/su3.h"
 #include "core/system/team.h"
 #include "modules/quenched/polyakov.h"
-#include "modules/quenched/updates/link_halo.h"
 #include "modules/quenched/updates/link_updates.h"
 
 #include <algorithm>
@@ -42,6 +42,13 @@ const UpdateKernels& find_kernels(const FieldDesc& desc) {
   return *kernels;
 }
 
+/// Staples read the links in mu at x + nu, x - nu and x + nu - mu.
+std::vector<SectionHalo> around_staples() {
+  std::vector<SectionHalo> links;
+  for (int mu = 0; mu < 4; ++mu) links.push_back({.faces = std::uint8_t(0xff & ~(1 << mu)), .corners = mu});
+  return links;
+}
+
 struct Chunks {
   std::int64_t blocks;
   std::int64_t count() const { return (blocks + chunk_blocks - 1) / chunk_blocks; }
@@ -62,8 +69,8 @@ class CpuUpdates final : public LinkUpdates {
         chunks_{links.lattice().half_volume() / links.desc().layout.lanes} {
     connect();
     if (links.lattice().communicator().size() == 1) return;
-    halo_.emplace(links);
-    halo_->describe(sites_);
+    halo_.emplace(links, around_staples());
+    find_ghosts();
   }
 
   std::string architecture() const override { return to_string(isa_); }
@@ -76,6 +83,7 @@ class CpuUpdates final : public LinkUpdates {
 
  private:
   void connect();
+  void find_ghosts();
   /// Calls update(blocks) for all blocks that `part` updates; over several ranks the inner ones are worked on while
   /// links of the others travel.
   template <class Update>
@@ -90,7 +98,7 @@ class CpuUpdates final : public LinkUpdates {
   std::array<std::vector<std::int64_t>, 2> global_sites_;
   HeatbathCounts counts_;
   std::vector<HeatbathCounts> chunk_counts_;
-  std::optional<LinkHalo> halo_;  ///< of several ranks
+  std::optional<HaloExchange> halo_;  ///< of several ranks
 };
 
 void CpuUpdates::connect() {
@@ -125,13 +133,23 @@ void CpuUpdates::connect() {
   sites_.blocks = chunks_.blocks;
 }
 
+void CpuUpdates::find_ghosts() {
+  sites_.ghost_count = halo_->ghost_count();
+  for (Parity p : {Parity::Even, Parity::Odd}) {
+    sites_.ghosts[int(p)] = halo_->ghosts(p);
+    sites_.neighbours[int(p)] = halo_->neighbours(p);
+    sites_.wraps[int(p)] = halo_->wraps(p);
+  }
+}
+
 template <class Update>
 void CpuUpdates::over_blocks(const SweepPart& part, const Update& update) {
   if (!halo_) return update(Blocks{nullptr, 0, chunks_.blocks});
-  const std::vector<std::int32_t>&edge = halo_->edge_blocks(part.parity), &inner = halo_->inner_blocks(part.parity);
+  const Parity p = Parity(part.parity);
+  const std::vector<std::int32_t>&edge = halo_->edge_blocks(p), &inner = halo_->inner_blocks(p);
   const std::int64_t all = std::int64_t(inner.size());
   update(Blocks{edge.data(), 0, std::int64_t(edge.size())});
-  halo_->start(part.direction, part.parity);
+  halo_->start(part.direction, p);
   update(Blocks{inner.data(), 0, all / 2});
   halo_->next_step();
   update(Blocks{inner.data(), all / 2, all});
