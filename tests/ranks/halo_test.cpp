@@ -31,6 +31,7 @@ class Marked {
       : layout_(lattice.vector_layout(lanes)), field_(desc(lattice, format, precision, lanes)) {}
 
   Field& field() { return field_; }
+  bool norms(int section) const { return section == field_.desc().site.sections; }
   int sections() const { return field_.desc().site.sections + (field_.desc().has_norms() ? 1 : 0); }
   /// Numbers of a section, of which the norms are one.
   int numbers(int section) const { return norms(section) ? 1 : field_.desc().section(); }
@@ -81,7 +82,6 @@ class Marked {
     desc.layout = Layout{lanes};
     return desc;
   }
-  bool norms(int section) const { return section == field_.desc().site.sections; }
   int component(int section, int n) const { return norms(section) ? -1 : section * field_.desc().section() + n; }
   std::int64_t global_site(Parity p, std::int64_t slot) const {
     const Lattice& lattice = field_.lattice();
@@ -104,12 +104,6 @@ struct Case {
   const VectorLayout& layout;
   std::uint64_t seed;
 
-  /// The lane that a shift in direction d reads for `lane`.
-  int lane_of(Parity p, std::int64_t block, int lane, int d) const {
-    return (halo.wraps(p)[block] >> d & 1u) != 0 ? layout.rotation(d)[std::size_t(lane)] : lane;
-  }
-  static void shift(Dims& x, int d) { x[d % 4] += d < 4 ? 1 : -1; }
-
   /// How many numbers of the sections for which `read` holds a shift in d, then in e unless it is -1, does not find.
   template <class Read>
   std::int64_t missing(int d, int e, const Read& read) const {
@@ -120,24 +114,16 @@ struct Case {
         int lane = int(slot % layout.lanes());
         Dims x = marked.coordinates(p, slot);
         Parity here = p;
-        std::vector<int> path{d};
-        if (e >= 0) path.push_back(e);
-        // Lanes are rotated by the last shift first.
-        std::vector<std::int64_t> blocks{block};
-        for (const int step : path) {
-          shift(x, step);
-          blocks.push_back(halo.neighbours(here)[blocks.back() * 8 + step]);
+        for (const int step : {d, e}) {
+          if (step < 0) continue;
+          x[step % 4] += step < 4 ? 1 : -1;
+          if ((halo.wraps(here)[block] >> step & 1u) != 0) lane = layout.rotation(step)[std::size_t(lane)];
+          block = halo.neighbours(here)[block * 8 + step];
           here = opposite(here);
-        }
-        Parity at = here;
-        for (std::size_t k = path.size(); k-- > 0;) at = opposite(at);
-        for (std::size_t k = 0; k < path.size(); ++k) {
-          lane = lane_of(at, blocks[k], lane, path[k]);
-          at = opposite(at);
         }
         for (int section = 0; section < marked.sections(); ++section) {
           for (int n = 0; read(section) && n < marked.numbers(section); ++n)
-            count += !marked.is(halo, here, blocks.back(), lane, section, n, seed, x);
+            count += !marked.is(halo, here, block, lane, section, n, seed, x);
         }
       }
     }
@@ -151,19 +137,20 @@ void every_shift(const Case& now, const std::string& name) {
     EXPECT_EQ(now.missing(d, -1, all), 0) << name << ", shift " << d;
     for (int nu = 0; d < 4 && nu < 4; ++nu) {
       if (nu == d) continue;
-      EXPECT_EQ(now.missing(d, nu + 4, [nu](int section) { return section == nu; }), 0)
+      EXPECT_EQ(now.missing(d, nu + 4, [&](int section) { return section == nu && !now.marked.norms(section); }), 0)
           << name << ", " << d << " " << nu;
     }
   }
 }
 
 TEST(RankHalo, ShiftsAndCornersFindTheNeighbours) {
-  for (const Dims& grid : testing::some_grids(3)) {
+  for (const Dims& grid : testing::some_grids(2)) {
     const Lattice lattice(divided_dims, ranks().communicator(grid));
     for (const SiteFormat& format : formats) {
       for (const Precision precision : {Precision::Double, Precision::Single, Precision::Half}) {
-        for (const int lanes : {1, 2, 4, 8}) {
-          if (!VectorLayout::fits(lattice.dims(), lanes)) continue;
+        // One of the widths for each, another one in every run.
+        const int lanes = 1 << testing::shared_seed() % 4;
+        if (VectorLayout::fits(lattice.dims(), lanes)) {
           Marked marked(lattice, format, precision, lanes);
           std::vector<SectionHalo> sections;
           for (int s = 0; s < format.sections; ++s) sections.push_back({.corners = s});
