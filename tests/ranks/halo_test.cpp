@@ -1,5 +1,6 @@
 // Halo exchange of fields of any site format: every number that a shift from this rank's sites finds, and every corner,
 // is that of the neighbour in the whole lattice.
+#include "core/error.h"
 #include "core/field/halo_exchange.h"
 #include "tests/ranks/ranks_testing.h"
 
@@ -169,6 +170,14 @@ TEST(RankHalo, ShiftsAndCornersFindTheNeighbours) {
       }
     }
   }
+}
+
+TEST(RankHalo, OtherFieldsAreRefused) {
+  const Lattice lattice(divided_dims, testing::all_ranks());
+  const Field links(FieldDesc::links(lattice, Precision::Double, Reconstruct::R18));
+  const Field half(FieldDesc::spinor(lattice, Subset::Even, Precision::Single));
+  EXPECT_THROW(HaloExchange(links, std::vector<SectionHalo>(3)), Error);
+  EXPECT_THROW(HaloExchange(half, std::vector<SectionHalo>(2)), Error);
 }
 
 }  // namespace
