@@ -173,7 +173,7 @@ TEST(RankHalo, ShiftsAndCornersFindTheNeighbours) {
 }
 
 TEST(RankHalo, OtherFieldsAreRefused) {
-  const Lattice lattice(divided_dims, testing::all_ranks());
+  const Lattice lattice(divided_dims, ranks().communicator(testing::some_grids(1).front()));
   const Field links(FieldDesc::links(lattice, Precision::Double, Reconstruct::R18));
   const Field half(FieldDesc::spinor(lattice, Subset::Even, Precision::Single));
   EXPECT_THROW(HaloExchange(links, std::vector<SectionHalo>(3)), Error);

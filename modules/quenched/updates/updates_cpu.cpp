@@ -1,7 +1,7 @@
 // Updates on the CPU: threads share the blocks of a pass, and kernels.cpp does them.
 #include "core/error.h"
-#include "core/field/site_access.h"
 #include "core/field/halo_exchange.h"
+#include "core/field/site_access.h"
 #include "core/layout/vector_layout.h"
 #include "core/numbers/chunked_sum.h"
 #include "core/simd/isa.h"
