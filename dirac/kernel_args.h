@@ -27,10 +27,10 @@ struct DslashArgs {
   const std::uint8_t* wraps;  ///< [block], bit d: direction d crosses the edge of the sub-lattices or needs a phase
   const void* rotations[8];   ///< lane permutation of each direction: V integers of the compute type's size
   const void* phases[8];      ///< boundary factor of each direction: V real parts, then V imaginary parts
-  KernelTerms terms;
-  int upper, lower;     ///< first number of spins 0, 1 and of 2, 3: (0, 12), or (12, 0) for the dagger
-  bool stream;          ///< the result goes past the caches
-  bool temporal_gauge;  ///< time links are 1 wherever direction t does not wrap
+  KernelTerms terms;          ///< of the family of operators: L, R and the coefficients of the hops
+  int upper, lower;           ///< first number of spins 0, 1 and of 2, 3: (0, 12), or (12, 0) for the dagger
+  bool stream;                ///< the result goes past the caches
+  bool temporal_gauge;        ///< time links are 1 wherever direction t does not wrap
 };
 
 /// out[place][12][lane]: what hops in `direction` from another rank find at the blocks [place] of a list.

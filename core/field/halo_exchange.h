@@ -18,7 +18,9 @@ namespace quadrille {
 /// 0..3 forward x..t, 4..7 backward.
 struct SectionHalo {
   std::uint8_t faces = 0xff;  ///< bit d: of the sites that a shift in direction d finds
-  int corners = -1;           ///< nu: also of those that a shift forward, then one backward in nu find; -1: no others
+  /// nu: also of those that a shift forward, then one backward in nu find; `faces` must have the backward face of nu
+  /// and every forward face whose corners are read. Corners come without their norms. -1: no others.
+  int corners = -1;
 };
 
 /// Ghost blocks for each place where shifts from this rank's sites leave its part: beyond its faces, and beyond a face

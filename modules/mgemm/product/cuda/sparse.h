@@ -33,7 +33,7 @@ void merge_and_multiply_right(double alpha, const PartSums& sums, DenseView<cons
 /// C += alpha L D: row i of L, m x k, is line i of `large`. C is stored by columns.
 void add_multiplied_left(double alpha, const LargeLines& large, DenseView<const double> d, DenseView<double> c);
 
-/// What the two take at most from the device's memory on the way, for C of m x n: panels of D, turned.
+/// What the two take at most from the device's memory on the way, for C of m x n: panels of D, transposed.
 std::int64_t transposed_bytes(std::int64_t m, std::int64_t n, std::int64_t k);
 
 }  // namespace quadrille::mgemm
