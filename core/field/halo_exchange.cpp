@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <string>
 #include <utility>
 
 namespace quadrille {
@@ -16,13 +17,39 @@ constexpr int backward = 4;
 
 std::size_t at(std::int64_t block, int direction) { return std::size_t(block * 8 + direction); }
 
+[[noreturn]] void refuse(const char* needed) {
+  throw Error(ErrorCode::internal, std::string("halo exchange on a CPU: ") + needed);
+}
+
 const Field& in_vector_layout(const Field& field, std::size_t sections) {
   const FieldDesc& desc = field.desc();
-  if (desc.layout.grouped() || desc.subset != Subset::Full || sections != std::size_t(desc.site.sections))
-    throw Error(ErrorCode::internal,
-                "halo exchange on a CPU: a full field in the vector layout and one SectionHalo for "
-                "each of its sections are needed");
+  if (desc.layout.grouped() || desc.subset != Subset::Full || desc.nrhs != 1 ||
+      sections != std::size_t(desc.site.sections)) {
+    refuse(
+        "a full field of one right-hand side in the vector layout and one SectionHalo for each of its sections are "
+        "needed");
+  }
   return field;
+}
+
+/// What is read of the norms: the corners that are read of numbers.
+SectionHalo of_norms(const std::vector<SectionHalo>& sections) {
+  SectionHalo norms;
+  for (const SectionHalo& read : sections) {
+    if (read.corners < 0) continue;
+    if (norms.corners >= 0 && norms.corners != read.corners)
+      refuse("in half precision sections with corners must have those of the same direction, as the norms do");
+    norms.corners = read.corners;
+  }
+  return norms;
+}
+
+void demand_backward_faces(const std::vector<SectionHalo>& sections) {
+  for (const SectionHalo& read : sections) {
+    if (read.corners < 0) continue;
+    if (read.corners > 3 || (read.faces >> (read.corners + backward) & 1u) == 0)
+      refuse("a section with corners in direction nu, x to t, must have the backward face of nu");
+  }
 }
 
 /// Copies the lanes [lane] of `from` with inside[lane] != 0 to `to`, for `count` vectors of numbers of `Number`'s size.
@@ -43,11 +70,12 @@ HaloExchange::HaloExchange(const Field& field, const std::vector<SectionHalo>& s
       lattice_(field.lattice()),
       layout_(lattice_.vector_layout(field.desc().layout.lanes)),
       sections_(sections) {
+  demand_backward_faces(sections);
   const FieldDesc& desc = field.desc();
   const auto lanes = std::size_t(layout_.lanes());
   bytes_.assign(sections_.size(), std::size_t(desc.section()) * lanes * number_bytes(desc.precision));
   if (desc.has_norms()) {
-    sections_.push_back({});
+    sections_.push_back(of_norms(sections));
     bytes_.push_back(lanes * sizeof(float));
   }
   for (const int p : {0, 1}) {

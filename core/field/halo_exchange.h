@@ -19,7 +19,7 @@ namespace quadrille {
 struct SectionHalo {
   std::uint8_t faces = 0xff;  ///< bit d: of the sites that a shift in direction d finds
   /// nu: also of those that a shift forward, then one backward in nu find; `faces` must have the backward face of nu
-  /// and every forward face whose corners are read. Corners come without their norms. -1: no others.
+  /// and every forward face whose corners are read. -1: no others.
   int corners = -1;
 };
 
@@ -33,8 +33,9 @@ struct SectionHalo {
 class QUADRILLE_API HaloExchange {
  public:
   /// Of a full field in the vector layout that outlives this, with what is read of each section. Norms, where the
-  /// format has them, are one section more, behind the others; all its faces are read. Fills all ghosts. Collective, as
-  /// what is said so below. ErrorCode::internal for another field, or another number of sections.
+  /// format has them, are one section more, behind the others: all its faces are read, and the corners that are read
+  /// of the numbers, all in one direction then. Fills all ghosts. Collective, as what is said so below.
+  /// ErrorCode::internal for another field, another number of sections, or sections that contradict this.
   HaloExchange(const Field& field, const std::vector<SectionHalo>& sections);
 
   /// [block][direction 0..7] of a parity: as VectorLayout::neighbours(), but blocks from VectorLayout::blocks() on are

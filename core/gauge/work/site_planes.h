@@ -2,14 +2,14 @@
 // as core/gauge/work/site_links.h.
 #pragma once
 
+#include "core/gauge/around/staples.h"
 #include "core/gauge/link_edges.h"
 #include "core/gauge/link_view.h"
-#include "core/gauge/staples.h"
 #include "core/numbers/exact_sum.h"
 
 namespace quadrille::site_links::inline QUADRILLE_ISA {
 
-/// Finds links around one site (core/gauge/staples.h), as 18 numbers in double.
+/// Finds links around one site (core/gauge/around/staples.h), as 18 numbers in double.
 template <class From>
 class SiteSurroundings {
  public:

@@ -1,6 +1,7 @@
 // How the dispatcher (updates_cpu.cpp) reaches the update kernels of each instruction set: plain data only.
 #pragma once
 
+#include "core/gauge/around/link_blocks.h"
 #include "core/simd/of_isa.h"
 
 #include <cstdint>
@@ -11,20 +12,6 @@ namespace quadrille::quenched {
 struct LinkNumbers {
   int bytes;    ///< of a number: 8 (double) or 4 (float)
   int numbers;  ///< of a link: 18, or 12 (two rows; core/su3/link_codec.h)
-};
-
-/// Links and geometry in the layout with `lanes` lanes (core/layout/vector_layout.h), as the kernels read them.
-/// Directions: 0..3 forward x..t, 4..7 backward. Blocks from number `blocks` on are ghosts, of links that other ranks
-/// update (core/field/halo_exchange.h): they are only read.
-struct LinkSites {
-  void* links[2];                       ///< of four links a site in [block][component][lane], by parity
-  const void* ghosts[2];                ///< [direction of the link][ghost][component][lane]
-  std::int64_t blocks, ghost_count;     ///< of a parity
-  const std::int32_t* neighbours[2];    ///< [block][8]
-  const std::uint8_t* wraps[2];         ///< bit d of a block: a shift in direction d rotates lanes
-  const std::int64_t* rotations[8];     ///< [lane] of one such shift
-  const std::int64_t* turns[8][8];      ///< [lane] of a shift in the first direction, then in the second
-  const std::int64_t* global_sites[2];  ///< [block][lane]
 };
 
 /// The blocks list[begin] to list[end - 1]; without a list those of the numbers begin to end - 1.
@@ -50,12 +37,12 @@ struct HeatbathCounts {
 
 struct UpdateKernels {
   /// Adds to `counts`.
-  void (*heatbath)(const LinkSites&, const SweepPart&, const Blocks&, HeatbathCounts& counts);
-  void (*overrelax)(const LinkSites&, const SweepPart&, const Blocks&);
+  void (*heatbath)(const LinkBlocks&, const SweepPart&, const Blocks&, HeatbathCounts& counts);
+  void (*overrelax)(const LinkBlocks&, const SweepPart&, const Blocks&);
   /// Overwrites sums[0..6) with the sums of Re tr P over the sites of a parity, for planes xy, xz, xt, yz, yt, zt.
-  void (*planes)(const LinkSites&, int parity, std::int64_t begin, std::int64_t end, double* sums);
+  void (*planes)(const LinkBlocks&, int parity, std::int64_t begin, std::int64_t end, double* sums);
   /// Makes links SU(3) matrices and returns the largest |change| of a number.
-  double (*reunitarize)(const LinkSites&, int parity, std::int64_t begin, std::int64_t end);
+  double (*reunitarize)(const LinkBlocks&, int parity, std::int64_t begin, std::int64_t end);
 };
 
 /// The kernels for these links and number of lanes, or null when this instruction set has none.

@@ -2,7 +2,7 @@
 #include "core/error.h"
 #include "core/field/halo_exchange.h"
 #include "core/field/site_access.h"
-#include "core/layout/vector_layout.h"
+#include "core/gauge/around/link_block_tables.h"
 #include "core/numbers/chunked_sum.h"
 #include "core/simd/isa.h"
 #include "core/simd/of_isa.h"
@@ -67,10 +67,8 @@ class CpuUpdates final : public LinkUpdates {
         isa_(isa_of(links.desc())),
         kernels_(find_kernels(links.desc())),
         chunks_{links.lattice().half_volume() / links.desc().layout.lanes} {
-    connect();
-    if (links.lattice().communicator().size() == 1) return;
-    halo_.emplace(links, around_staples());
-    find_ghosts();
+    if (links.lattice().communicator().size() > 1) halo_.emplace(links, around_staples());
+    tables_.emplace(links, halo_ ? &*halo_ : nullptr);
   }
 
   std::string architecture() const override { return to_string(isa_); }
@@ -82,8 +80,7 @@ class CpuUpdates final : public LinkUpdates {
   double reunitarize() override;
 
  private:
-  void connect();
-  void find_ghosts();
+  const LinkBlocks& links_around() const { return tables_->blocks(); }
   /// Calls update(blocks) for all blocks that `part` updates; over several ranks the inner ones are worked on while
   /// links of the others travel.
   template <class Update>
@@ -93,54 +90,11 @@ class CpuUpdates final : public LinkUpdates {
   Isa isa_;
   const UpdateKernels& kernels_;
   Chunks chunks_;
-  LinkSites sites_{};
-  std::vector<std::int64_t> rotations_;
-  std::array<std::vector<std::int64_t>, 2> global_sites_;
   HeatbathCounts counts_;
   std::vector<HeatbathCounts> chunk_counts_;
   std::optional<HaloExchange> halo_;  ///< of several ranks
+  std::optional<LinkBlockTables> tables_;
 };
-
-void CpuUpdates::connect() {
-  const Lattice& lattice = links_.lattice();
-  const VectorLayout& layout = lattice.vector_layout(links_.desc().layout.lanes);
-  const auto lanes = std::size_t(layout.lanes());
-  rotations_.resize((8 + 64) * lanes);
-  for (int d = 0; d < 8; ++d) {
-    std::int64_t* one = rotations_.data() + std::size_t(d) * lanes;
-    for (std::size_t lane = 0; lane < lanes; ++lane) one[lane] = layout.rotation(d)[lane];
-    sites_.rotations[d] = one;
-    for (int e = 0; e < 8; ++e) {
-      std::int64_t* both = rotations_.data() + std::size_t(8 + 8 * d + e) * lanes;
-      for (std::size_t lane = 0; lane < lanes; ++lane) {
-        both[lane] = layout.rotation(e)[std::size_t(layout.rotation(d)[lane])];
-      }
-      sites_.turns[d][e] = both;
-    }
-  }
-  for (Parity p : {Parity::Even, Parity::Odd}) {
-    const int k = int(p);
-    auto& global = global_sites_[std::size_t(k)];
-    global.resize(std::size_t(lattice.half_volume()));
-    for (std::int64_t index = 0; index < lattice.half_volume(); ++index) {
-      global[std::size_t(layout.slots(p)[std::size_t(index)])] = lattice.global_site(lattice.coordinates(p, index));
-    }
-    sites_.links[k] = links_.numbers(p);
-    sites_.neighbours[k] = layout.neighbours(p).data();
-    sites_.wraps[k] = layout.wraps(p).data();
-    sites_.global_sites[k] = global.data();
-  }
-  sites_.blocks = chunks_.blocks;
-}
-
-void CpuUpdates::find_ghosts() {
-  sites_.ghost_count = halo_->ghost_count();
-  for (Parity p : {Parity::Even, Parity::Odd}) {
-    sites_.ghosts[int(p)] = halo_->ghosts(p);
-    sites_.neighbours[int(p)] = halo_->neighbours(p);
-    sites_.wraps[int(p)] = halo_->wraps(p);
-  }
-}
 
 template <class Update>
 void CpuUpdates::over_blocks(const SweepPart& part, const Update& update) {
@@ -162,7 +116,7 @@ void CpuUpdates::heatbath(const SweepPart& part) {
     chunk_counts_.assign(std::size_t(chunks.count()), {});
     team_for(chunks.count(), [&](std::int64_t chunk) {
       HeatbathCounts mine;
-      kernels_.heatbath(sites_, part, chunks.of(blocks, chunk), mine);
+      kernels_.heatbath(links_around(), part, chunks.of(blocks, chunk), mine);
       chunk_counts_[std::size_t(chunk)] = mine;
     });
     for (const HeatbathCounts& mine : chunk_counts_) counts_ += mine;
@@ -172,7 +126,8 @@ void CpuUpdates::heatbath(const SweepPart& part) {
 void CpuUpdates::overrelax(const SweepPart& part) {
   over_blocks(part, [&](const Blocks& blocks) {
     const Chunks chunks{blocks.end - blocks.begin};
-    team_for(chunks.count(), [&](std::int64_t chunk) { kernels_.overrelax(sites_, part, chunks.of(blocks, chunk)); });
+    team_for(chunks.count(),
+             [&](std::int64_t chunk) { kernels_.overrelax(links_around(), part, chunks.of(blocks, chunk)); });
   });
 }
 
@@ -180,7 +135,7 @@ std::array<double, 6> CpuUpdates::plane_sums() const {
   std::vector<std::array<double, 6>> partial(std::size_t(2 * chunks_.count()));
   team_for(2 * chunks_.count(), [&](std::int64_t row) {
     const std::int64_t chunk = row % chunks_.count();
-    kernels_.planes(sites_, int(row / chunks_.count()), chunks_.begin(chunk), chunks_.end(chunk),
+    kernels_.planes(links_around(), int(row / chunks_.count()), chunks_.begin(chunk), chunks_.end(chunk),
                     partial[std::size_t(row)].data());
   });
   return combine_partial_sums(std::span(partial));
@@ -227,7 +182,7 @@ double CpuUpdates::reunitarize() {
   team_for(2 * chunks_.count(), [&](std::int64_t row) {
     const std::int64_t chunk = row % chunks_.count();
     changes[std::size_t(row)] =
-        kernels_.reunitarize(sites_, int(row / chunks_.count()), chunks_.begin(chunk), chunks_.end(chunk));
+        kernels_.reunitarize(links_around(), int(row / chunks_.count()), chunks_.begin(chunk), chunks_.end(chunk));
   });
   if (halo_) halo_->exchange_all();
   return changes.empty() ? 0.0 : *std::max_element(changes.begin(), changes.end());

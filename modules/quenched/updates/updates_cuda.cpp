@@ -2,31 +2,18 @@
 #include "modules/quenched/updates/updates_cuda.h"
 
 #include "core/backend/cuda/device_array.h"
-#include "core/error.h"
+#include "core/field/halo_torus.h"
+#include "core/gauge/around/grouped_links.h"
 #include "modules/quenched/polyakov.h"
-#include "modules/quenched/updates/grouped_field.h"
-#include "modules/quenched/updates/link_halo_cuda.h"
 #include "modules/quenched/updates/link_updates.h"
 
-#include <fmt/format.h>
-
 #include <cstddef>
-#include <limits>
 #include <optional>
 #include <vector>
 
 namespace quadrille::quenched {
 
 namespace {
-
-void demand_countable(const Lattice& lattice) {
-  const Dims dims = torus_around(lattice);
-  if (volume(dims) / 2 < std::numeric_limits<int>::max() - 1024) return;  // room for the last block
-  throw Error(ErrorCode::unsupported,
-              fmt::format("a rank's part of {} x {} x {} x {} sites (with those of its neighbours) is too large: gauge "
-                          "updates on a GPU handle fewer than 2^32 sites; use more ranks",
-                          dims[0], dims[1], dims[2], dims[3]));
-}
 
 class CudaUpdates final : public LinkUpdates {
  public:
@@ -35,9 +22,8 @@ class CudaUpdates final : public LinkUpdates {
         backend_(*links.desc().backend),
         architecture_(backend_.architecture(links.desc().layout, links.desc().precision)),
         tally_(1, "counts of gauge updates", "use a smaller lattice") {
-    demand_countable(links.lattice());
     if (ranks().size() > 1) halo_.emplace(links);
-    links_ = halo_ ? halo_->links() : grouped_links(links);
+    links_ = grouped_links(halo_ ? halo_->field() : links, links.lattice());
     const DeviceTally nothing{};
     backend_.copy_in(tally_.get(), &nothing, sizeof nothing);
   }
@@ -45,11 +31,11 @@ class CudaUpdates final : public LinkUpdates {
   std::string architecture() const override { return architecture_; }
   void heatbath(const SweepPart& part) override {
     launch_heatbath(links_, part, tally_.get());
-    if (halo_) halo_->exchange(part.direction, part.parity);
+    if (halo_) halo_->exchange(part.direction, Parity(part.parity));
   }
   void overrelax(const SweepPart& part) override {
     launch_overrelaxation(links_, part);
-    if (halo_) halo_->exchange(part.direction, part.parity);
+    if (halo_) halo_->exchange(part.direction, Parity(part.parity));
   }
   HeatbathCounts counts() const override {
     const DeviceTally seen = tally();
@@ -100,7 +86,7 @@ class CudaUpdates final : public LinkUpdates {
   Backend& backend_;
   std::string architecture_;
   cuda::DeviceArray<DeviceTally> tally_;
-  std::optional<CudaLinkHalo> halo_;  ///< of several ranks
+  std::optional<HaloTorus> halo_;  ///< of several ranks
   GroupedLinks links_{};
 };
 

@@ -104,38 +104,10 @@ __global__ void __launch_bounds__(threads) time_products(const __grid_constant__
   for (int n = 0; n < 18; ++n) products[std::int64_t(place) * 18 + n] = product[n];
 }
 
-/// A row of blocks for each parity.
-template <class T, int numbers>
-__global__ void __launch_bounds__(threads)
-    copy(const __grid_constant__ GroupedLinks to, const __grid_constant__ GroupedLinks from) {
-  const int site = site_of_thread();
-  if (site < from.own.sites) copy_site<T, numbers>(to, from, int(blockIdx.y), site);
-}
-
-struct TwoFaces {
-  LinkFace of[2];
-};
-
-/// A row of blocks for each face.
-template <class T, int numbers>
-__global__ void __launch_bounds__(threads)
-    pack(const __grid_constant__ GroupedLinks links, const __grid_constant__ TwoFaces faces, int mu, int parity) {
-  const int item = site_of_thread();
-  const LinkFace& face = faces.of[blockIdx.y];
-  if (item < face.sites.sites) pack_link<T, numbers>(links, face, mu, parity, item);
-}
-template <class T, int numbers>
-__global__ void __launch_bounds__(threads)
-    unpack(const __grid_constant__ GroupedLinks links, const __grid_constant__ TwoFaces faces, int mu, int parity) {
-  const int item = site_of_thread();
-  const LinkFace& face = faces.of[blockIdx.y];
-  if (item < face.sites.sites) unpack_link<T, numbers>(links, face, mu, parity, item);
-}
-
 /// Calls f as with_numbers() does, and with the direction as a constant.
 template <class F>
-void with_direction(const LinkNumbers& of, int mu, F&& f) {
-  with_numbers(of, [&](auto number, auto numbers) {
+void with_direction(const GroupedLinks& links, int mu, F&& f) {
+  with_numbers(links, [&](auto number, auto numbers) {
     switch (mu) {
       case 0: f(number, numbers, std::integral_constant<int, 0>{}); break;
       case 1: f(number, numbers, std::integral_constant<int, 1>{}); break;
@@ -148,7 +120,7 @@ void with_direction(const LinkNumbers& of, int mu, F&& f) {
 }  // namespace
 
 void launch_heatbath(const GroupedLinks& links, const SweepPart& part, DeviceTally* tally) {
-  with_direction(links.of, part.direction, [&](auto number, auto numbers, auto mu) {
+  with_direction(links, part.direction, [&](auto number, auto numbers, auto mu) {
     heatbath<decltype(number), decltype(numbers)::value, decltype(mu)::value>
         <<<unsigned(blocks_for(links.own.sites)), threads, 0, cuda::stream()>>>(links, part, tally);
   });
@@ -156,7 +128,7 @@ void launch_heatbath(const GroupedLinks& links, const SweepPart& part, DeviceTal
 }
 
 void launch_overrelaxation(const GroupedLinks& links, const SweepPart& part) {
-  with_direction(links.of, part.direction, [&](auto number, auto numbers, auto mu) {
+  with_direction(links, part.direction, [&](auto number, auto numbers, auto mu) {
     overrelax<decltype(number), decltype(numbers)::value, decltype(mu)::value>
         <<<unsigned(blocks_for(links.own.sites)), threads, 0, cuda::stream()>>>(links, part);
   });
@@ -165,7 +137,7 @@ void launch_overrelaxation(const GroupedLinks& links, const SweepPart& part) {
 
 void launch_reunitarization(const GroupedLinks& links, DeviceTally* tally) {
   for (int parity : {0, 1}) {
-    with_numbers(links.of, [&](auto number, auto numbers) {
+    with_numbers(links, [&](auto number, auto numbers) {
       reunitarize<decltype(number), decltype(numbers)::value>
           <<<unsigned(blocks_for(links.own.sites)), threads, 0, cuda::stream()>>>(links, parity, tally);
     });
@@ -176,7 +148,7 @@ void launch_reunitarization(const GroupedLinks& links, DeviceTally* tally) {
 void sum_planes(const GroupedLinks& links, double* sums) {
   const int chunks = (links.own.sites + chunk - 1) / chunk;
   const cuda::Reduction reduction = cuda::begin_reduction(std::size_t(2 * chunks), 6);
-  with_numbers(links.of, [&](auto number, auto numbers) {
+  with_numbers(links, [&](auto number, auto numbers) {
     planes<decltype(number), decltype(numbers)::value>
         <<<unsigned(2 * chunks), threads, 0, cuda::stream()>>>(links, chunks, reduction);
   });
@@ -187,7 +159,7 @@ void sum_planes(const GroupedLinks& links, double* sums) {
 void sum_loops(const GroupedLinks& links, double* sums) {
   const int blocks = blocks_for(places_of(links));
   const cuda::Reduction reduction = cuda::begin_reduction(std::size_t(blocks), 2);
-  with_numbers(links.of, [&](auto number, auto numbers) {
+  with_numbers(links, [&](auto number, auto numbers) {
     loops<decltype(number), decltype(numbers)::value>
         <<<unsigned(blocks), threads, 0, cuda::stream()>>>(links, reduction);
   });
@@ -196,37 +168,11 @@ void sum_loops(const GroupedLinks& links, double* sums) {
 }
 
 void launch_time_products(const GroupedLinks& links, double* products) {
-  with_numbers(links.of, [&](auto number, auto numbers) {
+  with_numbers(links, [&](auto number, auto numbers) {
     time_products<decltype(number), decltype(numbers)::value>
         <<<unsigned(blocks_for(places_of(links))), threads, 0, cuda::stream()>>>(links, products);
   });
   cuda::check(cudaGetLastError(), "the launch of products of time links");
-}
-
-void launch_copy(const GroupedLinks& to, const GroupedLinks& from) {
-  with_numbers(from.of, [&](auto number, auto numbers) {
-    copy<decltype(number), decltype(numbers)::value>
-        <<<dim3(unsigned(blocks_for(from.own.sites)), 2), threads, 0, cuda::stream()>>>(to, from);
-  });
-  cuda::check(cudaGetLastError(), "the launch of a copy of links");
-}
-
-void launch_pack(const GroupedLinks& links, const std::array<LinkFace, 2>& faces, int mu, int parity) {
-  with_numbers(links.of, [&](auto number, auto numbers) {
-    pack<decltype(number), decltype(numbers)::value>
-        <<<dim3(unsigned(blocks_for(faces[0].sites.sites)), 2), threads, 0, cuda::stream()>>>(
-            links, TwoFaces{{faces[0], faces[1]}}, mu, parity);
-  });
-  cuda::check(cudaGetLastError(), "the launch of packing links");
-}
-
-void launch_unpack(const GroupedLinks& links, const std::array<LinkFace, 2>& faces, int mu, int parity) {
-  with_numbers(links.of, [&](auto number, auto numbers) {
-    unpack<decltype(number), decltype(numbers)::value>
-        <<<dim3(unsigned(blocks_for(faces[0].sites.sites)), 2), threads, 0, cuda::stream()>>>(
-            links, TwoFaces{{faces[0], faces[1]}}, mu, parity);
-  });
-  cuda::check(cudaGetLastError(), "the launch of unpacking links");
 }
 
 }  // namespace quadrille::quenched

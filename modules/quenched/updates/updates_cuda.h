@@ -1,10 +1,8 @@
 // The entry points of the device code of this module (updates_cuda.cu), as the host's code calls them.
 #pragma once
 
-#include "modules/quenched/updates/grouped_links.h"
+#include "core/gauge/around/grouped_links.h"
 #include "modules/quenched/updates/kernels.h"
-
-#include <array>
 
 namespace quadrille::quenched {
 
@@ -20,12 +18,6 @@ void launch_heatbath(const GroupedLinks& links, const SweepPart& part, DeviceTal
 void launch_overrelaxation(const GroupedLinks& links, const SweepPart& part);
 /// Asks for SU(3) matrices and raises tally->largest_change.
 void launch_reunitarization(const GroupedLinks& links, DeviceTally* tally);
-
-/// The links of this rank's own sites, of the same numbers, onto a torus with ghosts or back.
-void launch_copy(const GroupedLinks& to, const GroupedLinks& from);
-/// The links of one direction and parity in two layers of as many sites, into their buffers and out of them.
-void launch_pack(const GroupedLinks& links, const std::array<LinkFace, 2>& faces, int mu, int parity);
-void launch_unpack(const GroupedLinks& links, const std::array<LinkFace, 2>& faces, int mu, int parity);
 
 /// products[place][18] = the product of this rank's time links at each place of its space, x fastest.
 void launch_time_products(const GroupedLinks& links, double* products);

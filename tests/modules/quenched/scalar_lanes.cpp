@@ -86,7 +86,7 @@ QUADRILLE_OF(float)
 #undef QUADRILLE_OF
 
 void heatbath(const GroupedLinks& links, const SweepPart& part, HeatbathCounts& counts) {
-  with_numbers(links.of, [&](auto number, auto numbers) {
+  with_numbers(links, [&](auto number, auto numbers) {
     using T = decltype(number);
     DrawCounts<T, 1> mine;
     update_sites<T, numbers()>(links, part, Heatbath<T, 1>{T(part.scale), part.seed, part.stream, &mine});
@@ -95,39 +95,15 @@ void heatbath(const GroupedLinks& links, const SweepPart& part, HeatbathCounts& 
 }
 
 void overrelax(const GroupedLinks& links, const SweepPart& part) {
-  with_numbers(links.of, [&](auto number, auto numbers) {
+  with_numbers(links, [&](auto number, auto numbers) {
     using T = decltype(number);
     update_sites<T, numbers()>(links, part, Overrelaxation<T, 1>{});
   });
 }
 
-void copy(const GroupedLinks& to, const GroupedLinks& from) {
-  with_numbers(to.of, [&](auto number, auto numbers) {
-    for (int parity : {0, 1}) {
-      for (int site = 0; site < from.own.sites; ++site) copy_site<decltype(number), numbers()>(to, from, parity, site);
-    }
-  });
-}
-
-void pack(const GroupedLinks& links, const LinkFace& face, int mu, int parity) {
-  with_numbers(links.of, [&](auto number, auto numbers) {
-    for (int item = 0; item < face.sites.sites; ++item) {
-      pack_link<decltype(number), numbers()>(links, face, mu, parity, item);
-    }
-  });
-}
-
-void unpack(const GroupedLinks& links, const LinkFace& face, int mu, int parity) {
-  with_numbers(links.of, [&](auto number, auto numbers) {
-    for (int item = 0; item < face.sites.sites; ++item) {
-      unpack_link<decltype(number), numbers()>(links, face, mu, parity, item);
-    }
-  });
-}
-
 std::array<double, 6> plane_sums(const GroupedLinks& links) {
   std::array<double, 6> sums{};
-  with_numbers(links.of, [&](auto number, auto numbers) {
+  with_numbers(links, [&](auto number, auto numbers) {
     for (int parity : {0, 1}) {
       for (int site = 0; site < links.own.sites; ++site) {
         add_planes<decltype(number), numbers()>(links, parity, site, sums.data());
@@ -139,7 +115,7 @@ std::array<double, 6> plane_sums(const GroupedLinks& links) {
 
 std::array<double, 2> loop_sum(const GroupedLinks& links) {
   std::array<double, 2> sums{};
-  with_numbers(links.of, [&](auto number, auto numbers) {
+  with_numbers(links, [&](auto number, auto numbers) {
     for (int place = 0; place < links.own.x * links.own.y * links.own.z; ++place) {
       add_loop<decltype(number), numbers()>(links, place, sums.data());
     }
@@ -149,7 +125,7 @@ std::array<double, 2> loop_sum(const GroupedLinks& links) {
 
 double reunitarize(const GroupedLinks& links) {
   double largest = 0;
-  with_numbers(links.of, [&](auto number, auto numbers) {
+  with_numbers(links, [&](auto number, auto numbers) {
     for (int parity : {0, 1}) {
       for (int site = 0; site < links.own.sites; ++site) {
         reunitarize_site<decltype(number), numbers()>(links, parity, site, largest);

@@ -2,7 +2,7 @@
 // functions: the tests' own code sees the vector form.
 #pragma once
 
-#include "modules/quenched/updates/grouped_links.h"
+#include "core/gauge/around/grouped_links.h"
 #include "modules/quenched/updates/kernels.h"
 
 #include <array>
@@ -33,11 +33,6 @@ double reunitarize(T* u);
 /// All sites of a direction and parity, as a device's threads would take them.
 void heatbath(const GroupedLinks& links, const SweepPart& part, HeatbathCounts& counts);
 void overrelax(const GroupedLinks& links, const SweepPart& part);
-
-/// As those of updates_cuda.h.
-void copy(const GroupedLinks& to, const GroupedLinks& from);
-void pack(const GroupedLinks& links, const LinkFace& face, int mu, int parity);
-void unpack(const GroupedLinks& links, const LinkFace& face, int mu, int parity);
 
 /// Over all sites.
 std::array<double, 6> plane_sums(const GroupedLinks& links);

@@ -5,10 +5,10 @@
 
 #include "core/field/convert.h"
 #include "core/field/field.h"
+#include "core/field/layer_exchange.h"
 #include "core/layout/grouped_layout.h"
 #include "core/random/random.h"
 #include "modules/quenched/pure_gauge.h"
-#include "modules/quenched/updates/grouped_field.h"
 #include "modules/quenched/updates/link_update.h"
 #include "tests/modules/quenched/link_forms.h"
 #include "tests/testing/host_starts.h"
@@ -165,7 +165,7 @@ class GroupedField {
     import_links(field_, links);
   }
 
-  GroupedLinks links() { return grouped_links(field_); }
+  GroupedLinks links() { return grouped_links(field_, field_.lattice()); }
   Field& field() { return field_; }
   HostLinks values() const {
     HostLinks out(field_.lattice().dims());
@@ -278,7 +278,7 @@ class Parts {
     Part(const Dims& place, const Dims& dims, const Divided& divided, const HostLinks& mine, const LinkForm& form)
         : at(place),
           own(dims),
-          torus(torus_of(dims, divided)),
+          torus(torus_around(dims, divided, 1)),
           links(own, mine, form),
           with_ghosts(torus, HostLinks(torus.dims()), form) {}
   };
@@ -297,7 +297,7 @@ class Parts {
         for (int mu = 0; mu < 4; ++mu) std::copy_n(links.link(there, mu), 9, mine.link(here, mu));
       });
       parts_.push_back(std::make_unique<Part>(at, dims_, divided_, mine, form));
-      scalar::copy(torus(*parts_.back()), parts_.back()->links.links());
+      copy(parts_.back()->with_ghosts, parts_.back()->links);
     }
     for (int mu = 0; mu < 4; ++mu) {
       for (int parity : {0, 1}) exchange(mu, parity);
@@ -321,7 +321,7 @@ class Parts {
   HostLinks values() {
     HostLinks all(lattice_.dims());
     for (const auto& mine : parts_) {
-      scalar::copy(mine->links.links(), torus(*mine));
+      copy(mine->links, mine->with_ghosts);
       const HostLinks own = mine->links.values();
       each_site(mine->at, [&](std::int64_t here, std::int64_t there) {
         for (int mu = 0; mu < 4; ++mu) std::copy_n(own.link(here, mu), 9, all.link(there, mu));
@@ -332,14 +332,21 @@ class Parts {
 
  private:
   GroupedLinks torus(Part& part) {
-    GroupedLinks own = part.links.links();
+    GroupedLinks links = grouped_links(part.with_ghosts.field(), part.own);
     const Dims& global = lattice_.dims();
-    own.whole = {global[0], global[1], global[2], global[3], 0};
-    own.origin.x = part.at[0] * dims_[0];
-    own.origin.y = part.at[1] * dims_[1];
-    own.origin.z = part.at[2] * dims_[2];
-    own.origin.t = part.at[3] * dims_[3];
-    return with_ghosts(part.with_ghosts.field(), own);
+    links.whole = {global[0], global[1], global[2], global[3], 0};
+    links.origin.x = part.at[0] * dims_[0];
+    links.origin.y = part.at[1] * dims_[1];
+    links.origin.z = part.at[2] * dims_[2];
+    links.origin.t = part.at[3] * dims_[3];
+    return links;
+  }
+  /// This rank's own sites.
+  void copy(GroupedField& to, GroupedField& from) const {
+    for (int mu = 0; mu < 4; ++mu) {
+      for (const Parity p : {Parity::Even, Parity::Odd})
+        copy_own_sites_cpu(section_of(to.field(), mu, p), section_of(from.field(), mu, p), extents_of(dims_), int(p));
+    }
   }
   Part& neighbour(const Part& part, int axis, int step) {
     Dims at = part.at;
@@ -358,20 +365,26 @@ class Parts {
     }
   }
   void exchange(int mu, int parity) {
-    for (const GhostAxis& layers : ghost_axes(dims_, divided_)) {
-      const std::size_t bytes = std::size_t(layers.leave[0].sites.sites) * 18 * sizeof(double);
+    for (const GhostAxis& layers : ghost_axes(dims_, divided_, 1)) {
+      const int items = layers.leave[0].items();
       std::vector<std::vector<std::byte>> sent;
+      const auto message = [&](std::size_t k, const SiteLayers& of, const SiteSection& links) {
+        return message_of(of, links.groups, sent[k].data());
+      };
       for (const auto& mine : parts_) {
-        for (LinkFace face : layers.leave) {
-          face.buffer = sent.emplace_back(bytes).data();
-          scalar::pack(torus(*mine), face, mu, parity);
+        const SiteSection links = section_of(mine->with_ghosts.field(), mu, Parity(parity));
+        for (const SiteLayers& leave : layers.leave) {
+          sent.emplace_back(std::size_t(items) * 18 * sizeof(double));
+          for (int item = 0; item < items; ++item)
+            pack_site(message(sent.size() - 1, leave, links), links, leave, parity, item);
         }
       }
       for (std::size_t k = 0; k < sent.size(); ++k) {
         const bool backward = k % 2 == 0;
-        LinkFace face = layers.come[k % 2];
-        face.buffer = sent[k].data();
-        scalar::unpack(torus(neighbour(*parts_[k / 2], layers.axis, backward ? -1 : 1)), face, mu, parity);
+        Part& to = neighbour(*parts_[k / 2], layers.axis, backward ? -1 : 1);
+        const SiteSection links = section_of(to.with_ghosts.field(), mu, Parity(parity));
+        const SiteLayers& come = layers.come[k % 2];
+        for (int item = 0; item < items; ++item) unpack_site(links, message(k, come, links), come, parity, item);
       }
     }
   }
