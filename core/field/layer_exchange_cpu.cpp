@@ -22,23 +22,30 @@ class CpuLayerExchange final : public LayerExchange {
   }
 
   void run(const SiteSection& torus, int parity) override {
-    for (std::size_t k = 0; k < 2; ++k) {
-      const SiteLayers& leave = layers_.leave[k];
-      const SiteGroups message = message_of(leave, torus.groups, leaving_[k].get());
-      team_for(leave.items(), [&](std::int64_t item) { pack_site(message, torus, leave, parity, int(item)); });
-    }
+    each_item(layers_.leave, leaving_, torus, [&](const SiteGroups& message, const SiteLayers& layers, int item) {
+      copy_site(message, item, torus.groups, torus.site(layers.place(parity, item)));
+    });
     channel_->start();
     channel_->finish();
-    for (std::size_t k = 0; k < 2; ++k) {
-      const SiteLayers& come = layers_.come[k];
-      const SiteGroups message = message_of(come, torus.groups, coming_[k].get());
-      team_for(come.items(), [&](std::int64_t item) { unpack_site(torus, message, come, parity, int(item)); });
-    }
+    each_item(layers_.come, coming_, torus, [&](const SiteGroups& message, const SiteLayers& layers, int item) {
+      copy_site(torus.groups, torus.site(layers.place(parity, item)), message, item);
+    });
   }
 
  private:
+  using Memory = std::array<std::shared_ptr<void>, 2>;
+
+  template <class F>
+  static void each_item(const std::array<SiteLayers, 2>& two, const Memory& memory, const SiteSection& torus,
+                        const F& f) {
+    for (std::size_t k = 0; k < 2; ++k) {
+      const SiteGroups message = message_of(two[k], torus.groups, memory[k].get());
+      team_for(two[k].items(), [&](std::int64_t item) { f(message, two[k], int(item)); });
+    }
+  }
+
   GhostAxis layers_;
-  std::array<std::shared_ptr<void>, 2> leaving_, coming_;
+  Memory leaving_, coming_;
   std::unique_ptr<Channel> channel_;
 };
 
@@ -50,7 +57,10 @@ std::unique_ptr<LayerExchange> make_layer_exchange_cpu(const Communicator& ranks
 }
 
 void copy_own_sites_cpu(const SiteSection& to, const SiteSection& from, const Extents& own, int parity) {
-  team_for(own.sites, [&](std::int64_t item) { copy_own_site(to, from, own, parity, int(item)); });
+  team_for(own.sites, [&](std::int64_t item) {
+    const SitePlace place(own, parity, int(item));
+    copy_site(to.groups, to.site(place), from.groups, from.site(place));
+  });
 }
 
 }  // namespace quadrille

@@ -38,6 +38,7 @@ struct SiteGroups {
   std::int64_t block_bytes;
   int site_bytes, group_bytes;  ///< of a site in this section, and of a group but the last
 
+  QUADRILLE_HOST_DEVICE int groups() const { return (site_bytes + group_bytes - 1) / group_bytes; }
   /// The numbers from byte `at` of the site, `bytes` of which are a group.
   QUADRILLE_HOST_DEVICE std::byte* group(int site, int at, int bytes) const {
     const int slot = slots != nullptr ? slots[site] : site, block = slot / together;
@@ -46,18 +47,23 @@ struct SiteGroups {
   }
 };
 
-/// The section of one site, between two of the same groups.
+/// Group g of a site, between two sections of the same groups.
+QUADRILLE_HOST_DEVICE void copy_group(const SiteGroups& to, int to_site, const SiteGroups& from, int from_site, int g) {
+  const int at = g * from.group_bytes, left = from.site_bytes - at;
+  const int bytes = left < from.group_bytes ? left : from.group_bytes;
+  copy_group(to.group(to_site, at, bytes), from.group(from_site, at, bytes), bytes);
+}
+/// All groups of a site.
 QUADRILLE_HOST_DEVICE void copy_site(const SiteGroups& to, int to_site, const SiteGroups& from, int from_site) {
-  for (int at = 0; at < from.site_bytes; at += from.group_bytes) {
-    const int left = from.site_bytes - at, bytes = left < from.group_bytes ? left : from.group_bytes;
-    copy_group(to.group(to_site, at, bytes), from.group(from_site, at, bytes), bytes);
-  }
+  for (int g = 0; g < from.groups(); ++g) copy_group(to, to_site, from, from_site, g);
 }
 
 /// One section of the sites of a parity of a lattice.
 struct SiteSection {
   SiteGroups groups;
   Extents extents;
+
+  QUADRILLE_HOST_DEVICE int site(const SitePlace& place) const { return place.site(extents); }
 };
 
 /// Of a field that holds the parity; its norms are one section more, behind the others. ErrorCode::unsupported for

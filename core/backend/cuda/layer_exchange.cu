@@ -1,4 +1,4 @@
-// Layers of sites between the GPUs of ranks (core/field/layer_exchange.h): a thread moves the section of one site.
+// Layers of sites between the GPUs of ranks (core/field/layer_exchange.h): a thread moves a group of one site.
 #include "core/backend/cuda/channels/device_channel.h"
 #include "core/backend/cuda/runtime.h"
 #include "core/field/layer_exchange.h"
@@ -10,9 +10,13 @@ namespace {
 
 constexpr int threads = 128;
 
-unsigned blocks_for(int items) { return unsigned((items + threads - 1) / threads); }
+/// A thread for a group of each site, so that all are on their way at once.
+__device__ __forceinline__ int item_of_thread() { return int(blockIdx.x * threads + threadIdx.x); }
+dim3 blocks_for(int items, int groups, int messages) {
+  return {unsigned((items + threads - 1) / threads), unsigned(groups), unsigned(messages)};
+}
 
-/// Two layers and their messages: a row of thread blocks for each.
+/// Two layers and their messages.
 struct TwoMessages {
   SiteLayers layers[2];
   SiteGroups message[2];
@@ -20,21 +24,27 @@ struct TwoMessages {
 
 __global__ void __launch_bounds__(threads)
     pack_layers(const __grid_constant__ TwoMessages to, const __grid_constant__ SiteSection torus, int parity) {
-  const int item = int(blockIdx.x * threads + threadIdx.x), which = int(blockIdx.y);
-  if (item < to.layers[which].items()) pack_site(to.message[which], torus, to.layers[which], parity, item);
+  const int item = item_of_thread(), which = int(blockIdx.z);
+  if (item >= to.layers[which].items()) return;
+  const int site = torus.site(to.layers[which].place(parity, item));
+  copy_group(to.message[which], item, torus.groups, site, int(blockIdx.y));
 }
 
 __global__ void __launch_bounds__(threads)
     unpack_layers(const __grid_constant__ SiteSection torus, const __grid_constant__ TwoMessages from, int parity) {
-  const int item = int(blockIdx.x * threads + threadIdx.x), which = int(blockIdx.y);
-  if (item < from.layers[which].items()) unpack_site(torus, from.message[which], from.layers[which], parity, item);
+  const int item = item_of_thread(), which = int(blockIdx.z);
+  if (item >= from.layers[which].items()) return;
+  const int site = torus.site(from.layers[which].place(parity, item));
+  copy_group(torus.groups, site, from.message[which], item, int(blockIdx.y));
 }
 
 __global__ void __launch_bounds__(threads)
     copy_own(const __grid_constant__ SiteSection to, const __grid_constant__ SiteSection from,
              const __grid_constant__ Extents own, int parity) {
-  const int item = int(blockIdx.x * threads + threadIdx.x);
-  if (item < own.sites) copy_own_site(to, from, own, parity, item);
+  const int item = item_of_thread();
+  if (item >= own.sites) return;
+  const SitePlace place(own, parity, item);
+  copy_group(to.groups, to.site(place), from.groups, from.site(place), int(blockIdx.y));
 }
 
 class CudaLayerExchange final : public LayerExchange {
@@ -46,7 +56,7 @@ class CudaLayerExchange final : public LayerExchange {
                     {layers.axis, site_bytes * std::size_t(layers.leave[1].items())}})) {}
 
   void run(const SiteSection& torus, int parity) override {
-    const dim3 blocks(blocks_for(layers_.leave[0].items()), 2);
+    const dim3 blocks = blocks_for(layers_.leave[0].items(), torus.groups.groups(), 2);
     const auto messages = [&](const std::array<SiteLayers, 2>& of, auto&& memory) {
       return TwoMessages{{of[0], of[1]},
                          {message_of(of[0], torus.groups, memory(0)), message_of(of[1], torus.groups, memory(1))}};
@@ -74,7 +84,7 @@ std::unique_ptr<LayerExchange> make_layer_exchange_cuda(const Communicator& rank
 }
 
 void copy_own_sites_cuda(const SiteSection& to, const SiteSection& from, const Extents& own, int parity) {
-  copy_own<<<blocks_for(own.sites), threads, 0, cuda::stream()>>>(to, from, own, parity);
+  copy_own<<<blocks_for(own.sites, from.groups.groups(), 1), threads, 0, cuda::stream()>>>(to, from, own, parity);
   cuda::check(cudaGetLastError(), "the launch of a copy of sites");
 }
 

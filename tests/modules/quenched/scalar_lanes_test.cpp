@@ -375,8 +375,9 @@ class Parts {
         const SiteSection links = section_of(mine->with_ghosts.field(), mu, Parity(parity));
         for (const SiteLayers& leave : layers.leave) {
           sent.emplace_back(std::size_t(items) * 18 * sizeof(double));
+          const SiteGroups out = message(sent.size() - 1, leave, links);
           for (int item = 0; item < items; ++item)
-            pack_site(message(sent.size() - 1, leave, links), links, leave, parity, item);
+            copy_site(out, item, links.groups, links.site(leave.place(parity, item)));
         }
       }
       for (std::size_t k = 0; k < sent.size(); ++k) {
@@ -384,7 +385,9 @@ class Parts {
         Part& to = neighbour(*parts_[k / 2], layers.axis, backward ? -1 : 1);
         const SiteSection links = section_of(to.with_ghosts.field(), mu, Parity(parity));
         const SiteLayers& come = layers.come[k % 2];
-        for (int item = 0; item < items; ++item) unpack_site(links, message(k, come, links), come, parity, item);
+        const SiteGroups in = message(k, come, links);
+        for (int item = 0; item < items; ++item)
+          copy_site(links.groups, links.site(come.place(parity, item)), in, item);
       }
     }
   }
