@@ -86,6 +86,9 @@ struct Diamond {
   double t[b * ldt];  ///< [row][column]
 };
 
+/// Of a block of apply_diamonds().
+constexpr int q2_threads = 256;
+
 /// Groups first > group >= last of a panel of columns.
 struct Piece {
   int panel, first, last, waits;  ///< waits: the panel's groups before were done by another block
@@ -95,6 +98,7 @@ struct Q2 {
   double* e;  ///< n x columns, leading dimension lde
   long lde;
   int n, columns;
+  int warps;  ///< of a block that have columns, 16 each; all copy diamonds
   const Piece* pieces;
   const int* begin;  ///< of each block's pieces, and the end
   int* done;         ///< panels: 1 when the first of two blocks has done its groups; zero at the start
@@ -108,13 +112,17 @@ __device__ inline void copy_16(double* to, const double* from) {
   const unsigned at = __cvta_generic_to_shared(to);
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at), "l"(from));
 }
+/// By all threads; places differ by constants, so that no instruction is spent on them.
 __device__ inline void copy_diamond(Diamond& to, const double* v, const double* t) {
-  constexpr int b = bandwidth;
-  for (int k = threadIdx.x; k < b * b; k += blockDim.x)
-    copy_8(&to.v[(k / b) * Diamond::ldv + (k / b) % 16 + k % b], v + k);
-  for (int k = threadIdx.x; k < b * b / 2; k += blockDim.x) {
-    copy_16(&to.t[(k / 32) * Diamond::ldt + 2 * (k % 32)], t + 2 * k);
-  }
+  constexpr int b = bandwidth, sweeps = q2_threads / b, t_rows = q2_threads / (b / 2);
+  static_assert(16 % sweeps == 0 && b % sweeps == 0 && b % t_rows == 0);
+  const int k = int(threadIdx.x), sweep = k / b;
+  double* const to_v = &to.v[sweep * Diamond::ldv + sweep + k % b];
+#pragma unroll
+  for (int s = 0; s < b; s += sweeps) copy_8(to_v + s * Diamond::ldv + s % 16, v + k + s * b);
+  double* const to_t = &to.t[k / (b / 2) * Diamond::ldt + 2 * (k % (b / 2))];
+#pragma unroll
+  for (int r = 0; r < b; r += t_rows) copy_16(to_t + r * Diamond::ldt, t + 2 * k + r * b);
   asm volatile("cp.async.commit_group;");
 }
 
@@ -130,30 +138,47 @@ struct Staged {
   double at[16 * ld];
 };
 
+__device__ inline bool all_inside(const Q2& p, long row, int column) {
+  return row + bandwidth <= p.n && column + 16 <= p.columns;
+}
 /// 64 rows of 16 columns into `staged`, zeros outside E; not waited for.
 __device__ inline void fetch_rows(Staged& staged, const Q2& p, long row, int column) {
   const int lane = threadIdx.x % 32;
-#pragma unroll 4
-  for (int c = 0; c < 16; ++c) {
+  const double* from = p.e + row + lane + column * p.lde;
+  double* const to = &staged.at[lane];
+  if (all_inside(p, row, column)) {
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const int r = lane + 32 * half;
-      const bool inside = row + r < p.n && column + c < p.columns;
-      const double* const from = inside ? p.e + row + r + (column + c) * p.lde : p.e;
-      const unsigned at = __cvta_generic_to_shared(&staged.at[c * Staged::ld + r]);
-      asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(at), "l"(from), "r"(inside ? 8 : 0));
+    for (int c = 0; c < 16; ++c, from += p.lde) {
+      copy_8(to + c * Staged::ld, from);
+      copy_8(to + c * Staged::ld + 32, from + 32);
     }
+    return;
+  }
+#pragma unroll 1
+  for (int k = 0; k < 32; ++k) {
+    const int c = k / 2, r = k % 2 * 32;
+    const bool inside = row + lane + r < p.n && column + c < p.columns;
+    const unsigned at = __cvta_generic_to_shared(to + c * Staged::ld + r);
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(at), "l"(inside ? from + r + c * p.lde : p.e),
+                 "r"(inside ? 8 : 0));
   }
 }
 __device__ inline void write_rows(const Staged& staged, const Q2& p, long row, int column) {
   const int lane = threadIdx.x % 32;
-#pragma unroll 4
-  for (int c = 0; c < 16; ++c) {
+  double* to = p.e + row + lane + column * p.lde;
+  const double* const from = &staged.at[lane];
+  if (all_inside(p, row, column)) {
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const int r = lane + 32 * half;
-      if (row + r < p.n && column + c < p.columns) p.e[row + r + (column + c) * p.lde] = staged.at[c * Staged::ld + r];
+    for (int c = 0; c < 16; ++c, to += p.lde) {
+      to[0] = from[c * Staged::ld];
+      to[32] = from[c * Staged::ld + 32];
     }
+    return;
+  }
+#pragma unroll 1
+  for (int k = 0; k < 32; ++k) {
+    const int c = k / 2, r = k % 2 * 32;
+    if (row + lane + r < p.n && column + c < p.columns) to[r + c * p.lde] = from[c * Staged::ld + r];
   }
 }
 /// A thread's numbers of `rows` and of `staged` change places; or one takes the other's.
@@ -235,18 +260,47 @@ __device__ inline void apply_diamond(Rows& low, Rows& high, const Diamond& d) {
   }
 }
 
-__global__ void __launch_bounds__(256, 1) apply_diamonds(const __grid_constant__ Q2 p) {
+/// The first 128 rows of a group.
+__device__ inline void first_rows(Rows (&rows)[2], Staged& staged, const Q2& p, long row, int column) {
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    fetch_rows(staged, p, row + half * bandwidth, column);
+    asm volatile("cp.async.wait_all;");
+    __syncwarp();
+    move_rows<Move::to_rows>(rows[half], staged);
+    __syncwarp();
+  }
+}
+/// The rows `low` leave for those that have been fetched; without `more` of these `high` leave too.
+__device__ inline void pass_rows(Rows& low, Rows& high, bool more, Staged& staged, const Q2& p, long row, int column) {
+  __syncwarp();
+  if (more) {
+    move_rows<Move::exchange>(low, staged);
+  } else {
+    move_rows<Move::to_staged>(low, staged);
+  }
+  __syncwarp();
+  write_rows(staged, p, row, column);
+  __syncwarp();
+  if (more) return;
+  move_rows<Move::to_staged>(high, staged);
+  __syncwarp();
+  write_rows(staged, p, row + bandwidth, column);
+}
+
+__global__ void __launch_bounds__(q2_threads, 1) apply_diamonds(const __grid_constant__ Q2 p) {
   constexpr int b = bandwidth;
   extern __shared__ double2 shared_bytes[];
   Diamond* const diamonds = reinterpret_cast<Diamond*>(shared_bytes);  // two
-  for (int k = threadIdx.x; k < int(2 * sizeof(Diamond) / sizeof(double)); k += blockDim.x) {
+  for (int k = threadIdx.x; k < int(2 * sizeof(Diamond) / sizeof(double)); k += q2_threads) {
     reinterpret_cast<double*>(diamonds)[k] = 0;
   }
-  const int warps = blockDim.x / 32, warp = threadIdx.x / 32;
+  const int warp = threadIdx.x / 32;
+  const bool busy = warp < p.warps;
   Staged& staged = reinterpret_cast<Staged*>(diamonds + 2)[warp];
   for (int piece = p.begin[blockIdx.x]; piece < p.begin[blockIdx.x + 1]; ++piece) {
     const Piece mine = p.pieces[piece];
-    const int column = (mine.panel * warps + warp) * 16;
+    const int column = (mine.panel * p.warps + warp) * 16;
     if (mine.waits) {
       if (threadIdx.x == 0) {
         ::cuda::atomic_ref<int, ::cuda::thread_scope_device> done(p.done[mine.panel]);
@@ -264,37 +318,15 @@ __global__ void __launch_bounds__(256, 1) apply_diamonds(const __grid_constant__
       };
       copy(0);
       Rows rows[2];
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        fetch_rows(staged, p, row + half * b, column);
-        asm volatile("cp.async.wait_all;");
-        __syncwarp();
-        move_rows<Move::to_rows>(rows[half], staged);
-        __syncwarp();
-      }
+      if (busy) first_rows(rows, staged, p, row, column);
       const auto advance = [&](int step, Rows& low, Rows& high) {
         const bool more = step + 1 < steps;
         __syncthreads();  // this diamond is there, and the other's place is free
-        if (more) {
-          copy(step + 1);
-          fetch_rows(staged, p, row + 2 * b, column);
-        }
-        apply_diamond(low, high, diamonds[step % 2]);
+        if (more) copy(step + 1);
+        if (busy && more) fetch_rows(staged, p, row + 2 * b, column);
+        if (busy) apply_diamond(low, high, diamonds[step % 2]);
         asm volatile("cp.async.wait_all;");
-        __syncwarp();
-        if (more) {
-          move_rows<Move::exchange>(low, staged);
-        } else {
-          move_rows<Move::to_staged>(low, staged);
-        }
-        __syncwarp();
-        write_rows(staged, p, row, column);
-        __syncwarp();
-        if (!more) {
-          move_rows<Move::to_staged>(high, staged);
-          __syncwarp();
-          write_rows(staged, p, row + b, column);
-        }
+        if (busy) pass_rows(low, high, more, staged, p, row, column);
         row += b;
       };
       for (int step = 0; step < steps; step += 2) {
@@ -380,12 +412,12 @@ void run(std::int64_t n, const double* v, const double* t, double* e, std::int64
   const auto pieces_there = cuda::sent(pieces, "an eigenproblem", "");
   const auto begin_there = cuda::sent(begin, "an eigenproblem", "");
   const auto done = zeros<int>(panels);
-  Q2 q2{v, t, e, lde, int(n), int(count), pieces_there.get(), begin_there.get(), done.get()};
+  Q2 q2{v, t, e, lde, int(n), int(count), warps, pieces_there.get(), begin_there.get(), done.get()};
   const int bytes = 2 * int(sizeof(Diamond)) + warps * int(sizeof(Staged));
   QUADRILLE_CUDA_CHECK(cudaFuncSetAttribute(apply_diamonds, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
   void* arguments[] = {&q2};
   QUADRILLE_CUDA_CHECK(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(&apply_diamonds),
-                                                   dim3(unsigned(blocks)), dim3(unsigned(32 * warps)), arguments,
+                                                   dim3(unsigned(blocks)), dim3(q2_threads), arguments,
                                                    std::size_t(bytes), cuda::stream()));
 }
 void run(std::int64_t n, const Complex* v, const Complex* t, Complex* e, std::int64_t lde, std::int64_t count) {
