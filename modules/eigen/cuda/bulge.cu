@@ -16,22 +16,35 @@
 namespace quadrille::eigen {
 namespace {
 
-constexpr int bulge_threads = 256;
+/// Threads of a row, which share its columns: as many as a processor has registers for.
+template <class T>
+constexpr int parts = sizeof(T) == 8 ? 8 : 4;
+template <class T>
+constexpr int bulge_threads = parts<T>* bandwidth;
 
 template <class T>
 struct BulgeTile {
   static constexpr int b = bandwidth, ld = b + 1;
-  T below[b * ld], diagonal[b * ld], part[4 * b], other[4 * b], v[2][b], u[b], w[b];
+  T below[b * ld], diagonal[b * ld], part[parts<T> * b], other[parts<T> * b], v[2][b], u[b], w[b];
 };
 
+/// The sum of row r over the parts of its columns.
 template <class T>
-__global__ void __launch_bounds__(bulge_threads) chase(const Bulge<T> p) {
-  constexpr int b = bandwidth, ld = BulgeTile<T>::ld, columns = b / 4;
+__device__ inline T sum_of_parts(const T* part, int r) {
+  T sum = part[r];
+#pragma unroll
+  for (int k = 1; k < parts<T>; ++k) sum += part[k * bandwidth + r];
+  return sum;
+}
+
+template <class T>
+__global__ void __launch_bounds__(bulge_threads<T>) chase(const Bulge<T> p) {
+  constexpr int b = bandwidth, ld = BulgeTile<T>::ld, columns = b / parts<T>;
   extern __shared__ double2 shared_bytes[];
   auto& tile = *reinterpret_cast<BulgeTile<T>*>(shared_bytes);
   __shared__ int taken;
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const int row = threadIdx.x % b, quarter = threadIdx.x / b, from = quarter * columns;
+  const int row = threadIdx.x % b, part = threadIdx.x / b, from = part * columns;
   const auto element = [&](long r, long c) { return p.band + (r - c) + c * (2 * b); };
   while (true) {
     __syncthreads();
@@ -52,6 +65,10 @@ __global__ void __launch_bounds__(bulge_threads) chase(const Bulge<T> p) {
       __syncthreads();
       const long r0 = s + 1 + long(t) * b;
       const int rows = min(long(b), p.n - r0);
+      // Of the thread's columns: the next one is `next` numbers further.
+      constexpr int next = 2 * b - 1;
+      T* const below_at = element(r0 + row, r0 - b + from);
+      T* const diagonal_at = element(r0 + row, r0 + from);
       T* const old_v = tile.v[t % 2];
       T* const new_v = tile.v[1 - t % 2];
       // Load: the block below the last diagonal block (or column s), and the next diagonal block.
@@ -60,9 +77,9 @@ __global__ void __launch_bounds__(bulge_threads) chase(const Bulge<T> p) {
       for (int k = 0; k < columns; ++k) {
         const int c = from + k;
         if (t > 0) {
-          below[k] = row < rows ? load_l2(element(r0 + row, r0 - b + c)) : T(0.0);
+          below[k] = row < rows ? load_l2(below_at + k * next) : T(0.0);
         }
-        diagonal[k] = row < rows && row >= c ? load_l2(element(r0 + row, r0 + c)) : T(0.0);
+        diagonal[k] = row < rows && row >= c ? load_l2(diagonal_at + k * next) : T(0.0);
       }
       T x[2], y[2];
       if (t > 0) {
@@ -72,7 +89,7 @@ __global__ void __launch_bounds__(bulge_threads) chase(const Bulge<T> p) {
           tile.below[row + (from + k) * ld] = below[k];
           sum += below[k] * old_v[from + k];
         }
-        tile.part[quarter * b + row] = sum;
+        tile.part[part * b + row] = sum;
       }
 #pragma unroll
       for (int k = 0; k < columns; ++k) {
@@ -88,7 +105,7 @@ __global__ void __launch_bounds__(bulge_threads) chase(const Bulge<T> p) {
       for (int half = 0; half < 2; ++half) {
         const int r = lane + 32 * half;
         if (t > 0) {
-          y[half] = tile.part[r] + tile.part[b + r] + tile.part[2 * b + r] + tile.part[3 * b + r];
+          y[half] = sum_of_parts(tile.part, r);
           x[half] = tile.below[r] - tau_before * y[half];
         } else {
           y[half] = T(0.0);
@@ -118,8 +135,8 @@ __global__ void __launch_bounds__(bulge_threads) chase(const Bulge<T> p) {
           if (t > 0) sum_u += conj(new_v[from + k]) * tile.below[from + k + row * ld];
           sum_p += tile.diagonal[row + (from + k) * ld] * new_v[from + k];
         }
-        tile.part[quarter * b + row] = sum_u;
-        tile.other[quarter * b + row] = sum_p;
+        tile.part[part * b + row] = sum_u;
+        tile.other[part * b + row] = sum_p;
       }
       __syncthreads();
       if (warp == 0 && t > 0) {
@@ -127,7 +144,7 @@ __global__ void __launch_bounds__(bulge_threads) chase(const Bulge<T> p) {
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
           const int c = lane + 32 * half;
-          const T u = tile.part[c] + tile.part[b + c] + tile.part[2 * b + c] + tile.part[3 * b + c];
+          const T u = sum_of_parts(tile.part, c);
           tile.u[c] = conj(h.tau) * (u - tau_before * overlap * conj(old_v[c]));
         }
       }
@@ -136,7 +153,7 @@ __global__ void __launch_bounds__(bulge_threads) chase(const Bulge<T> p) {
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
           const int r = lane + 32 * half;
-          product[half] = tile.other[r] + tile.other[b + r] + tile.other[2 * b + r] + tile.other[3 * b + r];
+          product[half] = sum_of_parts(tile.other, r);
         }
         const double gamma = warp_sum(real(conj(v[0]) * product[0]) + real(conj(v[1]) * product[1]));
         const double factor = 0.5 * norm2(h.tau) * gamma;
@@ -152,9 +169,9 @@ __global__ void __launch_bounds__(bulge_threads) chase(const Bulge<T> p) {
           for (int k = 0; k < columns; ++k) {
             const int c = from + k;
             const T changed = below[k] - (factor * conj(old_v[c]) + mine * tile.u[c]);
-            store_l2(element(r0 + row, r0 - b + c), c > 0 ? changed : row == 0 ? T(h.beta) : T(0.0));
+            store_l2(below_at + k * next, c > 0 ? changed : row == 0 ? T(h.beta) : T(0.0));
           }
-        } else if (quarter == 0) {
+        } else if (part == 0) {
           store_l2(element(r0 + row, s), row == 0 ? T(h.beta) : T(0.0));
         }
 #pragma unroll
@@ -162,13 +179,12 @@ __global__ void __launch_bounds__(bulge_threads) chase(const Bulge<T> p) {
           const int c = from + k;
           if (row >= c) {
             const T d = diagonal[k] - (w * conj(new_v[c]) + mine * conj(tile.w[c]));
-            store_l2(element(r0 + row, r0 + c), row == c ? T(real(d)) : d);
+            store_l2(diagonal_at + k * next, row == c ? T(real(d)) : d);
           }
         }
       }
       tau_before = h.tau;
-      __threadfence();
-      __syncthreads();
+      __syncthreads();  // what all have stored is before what the first thread releases
       if (threadIdx.x == 0) {
         ::cuda::atomic_ref<int, ::cuda::thread_scope_device> done(p.progress[s]);
         done.store(t + 1, ::cuda::memory_order_release);
@@ -185,8 +201,8 @@ void chase_bulges(const Bulge<T>& bulge) {
   static_assert(bytes + int(sizeof(int)) <= most_shared_bytes<T>);
   QUADRILLE_CUDA_CHECK(cudaFuncSetAttribute(chase<T>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes));
   int blocks = 0;
-  QUADRILLE_CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, chase<T>, bulge_threads, bytes));
-  chase<T><<<processors() * std::max(1, std::min(blocks, 3)), bulge_threads, bytes, cuda::stream()>>>(bulge);
+  QUADRILLE_CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, chase<T>, bulge_threads<T>, bytes));
+  chase<T><<<processors() * std::max(1, std::min(blocks, 3)), bulge_threads<T>, bytes, cuda::stream()>>>(bulge);
   QUADRILLE_CUDA_CHECK(cudaGetLastError());
 }
 

@@ -235,7 +235,7 @@ TEST(DeviceNeeds, AGpuThatCannotIsRefusedInWords) {
   EXPECT_EQ(of_complex(10, l40),
             "complex eigenproblems on a GPU take 142 KiB of shared memory for each block, this GPU has 99 KiB: use "
             "--backend cpu");
-  EXPECT_THAT(of_real(10, small), HasSubstr("real eigenproblems on a GPU take 71 KiB"));
+  EXPECT_THAT(of_real(10, small), HasSubstr("real eigenproblems on a GPU take 75 KiB"));
   EXPECT_EQ(of_complex(70000, a100),
             "an eigenproblem of 70000 rows: this GPU takes at most 69184, 640 for each of its 108 multiprocessors and "
             "64: use --backend cpu");
