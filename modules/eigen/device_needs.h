@@ -17,9 +17,9 @@ struct DeviceLimits {
 constexpr std::int64_t panel_rows_of_processor = 640;
 
 /// Bytes of shared memory that a block of any kernel takes at most: those of bulge chasing, two tiles of 64 x 65
-/// numbers and 12 of 64 (real: 36), and its static variables.
+/// numbers and 12 of 64 (real: 20), and its static variables.
 template <class T>
-constexpr int most_shared_bytes = (2 * 64 * 65 + (sizeof(T) == 8 ? 36 : 12) * 64) * int(sizeof(T)) + 64;
+constexpr int most_shared_bytes = (2 * 64 * 65 + (sizeof(T) == 8 ? 20 : 12) * 64) * int(sizeof(T)) + 64;
 
 /// Throws ErrorCode::unsupported where a GPU of these limits cannot solve problems of n rows.
 template <class T>

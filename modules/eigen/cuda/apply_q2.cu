@@ -138,41 +138,40 @@ struct Staged {
   double at[16 * ld];
 };
 
-/// 64 rows of 16 columns into `staged`, zeros below E, anything beyond its last column; not waited for.
+__device__ inline bool all_inside(const Q2& p, long row, int column) {
+  return row + bandwidth <= p.n && column + 16 <= p.columns;
+}
+/// 64 rows of 16 columns into `staged`, zeros outside E; not waited for.
 __device__ inline void fetch_rows(Staged& staged, const Q2& p, long row, int column) {
-  const int lane = threadIdx.x % 32, last = p.columns - 1;
-  const double* from = p.e + row + lane + min(column, last) * p.lde;
+  const int lane = threadIdx.x % 32;
+  const double* from = p.e + row + lane + column * p.lde;
   double* const to = &staged.at[lane];
-  if (row + bandwidth <= p.n) {
+  if (all_inside(p, row, column)) {
 #pragma unroll
-    for (int c = 0; c < 16; ++c) {
+    for (int c = 0; c < 16; ++c, from += p.lde) {
       copy_8(to + c * Staged::ld, from);
       copy_8(to + c * Staged::ld + 32, from + 32);
-      if (column + c < last) from += p.lde;
     }
     return;
   }
 #pragma unroll 1
   for (int k = 0; k < 32; ++k) {
     const int c = k / 2, r = k % 2 * 32;
-    const bool inside = row + lane + r < p.n;
+    const bool inside = row + lane + r < p.n && column + c < p.columns;
     const unsigned at = __cvta_generic_to_shared(to + c * Staged::ld + r);
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(at), "l"(inside ? from + r : p.e),
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(at), "l"(inside ? from + r + c * p.lde : p.e),
                  "r"(inside ? 8 : 0));
-    if (r > 0 && column + c < last) from += p.lde;
   }
 }
 __device__ inline void write_rows(const Staged& staged, const Q2& p, long row, int column) {
   const int lane = threadIdx.x % 32;
   double* to = p.e + row + lane + column * p.lde;
   const double* const from = &staged.at[lane];
-  if (row + bandwidth <= p.n) {
+  if (all_inside(p, row, column)) {
 #pragma unroll
     for (int c = 0; c < 16; ++c, to += p.lde) {
-      if (column + c < p.columns) {
-        to[0] = from[c * Staged::ld];
-        to[32] = from[c * Staged::ld + 32];
-      }
+      to[0] = from[c * Staged::ld];
+      to[32] = from[c * Staged::ld + 32];
     }
     return;
   }

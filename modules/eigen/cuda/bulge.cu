@@ -18,7 +18,7 @@ namespace {
 
 /// Threads of a row, which share its columns: as many as a processor has registers for.
 template <class T>
-constexpr int parts = sizeof(T) == 8 ? 16 : 4;
+constexpr int parts = sizeof(T) == 8 ? 8 : 4;
 template <class T>
 constexpr int bulge_threads = parts<T>* bandwidth;
 
