@@ -15,16 +15,16 @@ namespace quadrille {
 /// (core/layout/site_layers.h), so that whatever works on a torus finds the sites of other ranks as it finds its own:
 /// all that at most `depth` steps in each direction lead to, corners included.
 ///
-/// Layers travel one axis after the other, each with the ghosts of those before. Everything but copy_in() and
-/// copy_back() is collective; work is asked for on the backend's stream. On a CPU HaloExchange
+/// Layers travel one axis after the other, each with the ghosts of those before. The constructor
+/// and exchanges are collective; work is asked for on the backend's stream. On a CPU HaloExchange
 /// (core/field/halo_exchange.h) needs no copy, for shifts by one site.
 class QUADRILLE_API HaloTorus {
  public:
   /// Of a full field, which outlives this: its sites are copied, and all ghosts filled. Both parities of the torus are
-  /// in the layout of the field, or in one of the same family where its lanes do not fit. Errors, before anything is
-  /// sent: ErrorCode::internal unless the field is full and of one right-hand side,
-  /// and depth at least 1; ErrorCode::unsupported where a rank's
-  /// part is thinner than `depth`, or the torus has 2^32 sites or more.
+  /// in the layout of the field, or in one of the same family where its lanes do not fit. Errors, on all ranks:
+  /// ErrorCode::internal unless the field is full and of one right-hand side, and depth at least 1;
+  /// ErrorCode::unsupported where a rank's part is thinner than `depth`, or the torus has 2^32 sites or more. Memory
+  /// that runs out on one rank is an error there alone.
   explicit HaloTorus(Field& field, int depth = 1);
   HaloTorus(const HaloTorus&) = delete;
   HaloTorus& operator=(const HaloTorus&) = delete;

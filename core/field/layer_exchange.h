@@ -15,6 +15,7 @@ namespace quadrille {
 inline SiteGroups message_of(const SiteLayers& layers, const SiteGroups& of, void* memory) {
   return {static_cast<std::byte*>(memory), nullptr, layers.items(), 0, of.site_bytes, of.group_bytes};
 }
+
 /// Layers along one axis, of sections of as many bytes a site, exchanged with the neighbours again and again.
 class LayerExchange {
  public:
@@ -25,6 +26,7 @@ class LayerExchange {
 
 QUADRILLE_DECLARE_FOR_BACKENDS(std::unique_ptr<LayerExchange>, make_layer_exchange,
                                (const Communicator& ranks, const GhostAxis& layers, std::size_t site_bytes))
+
 /// to = from at all sites of `own`, on tori that are at least as large.
 QUADRILLE_DECLARE_FOR_BACKENDS(void, copy_own_sites,
                                (const SiteSection& to, const SiteSection& from, const Extents& own, int parity))

@@ -96,16 +96,23 @@ TEST(RankHaloTorus, WhatCannotBeIsRefused) {
   const Lattice lattice(divided_dims, ranks().communicator(grid));
   Field links(FieldDesc::links(lattice, Precision::Double, Reconstruct::R18, backend()));
   Field half(FieldDesc::spinor(lattice, Subset::Even, Precision::Single, backend()));
-  EXPECT_THROW(HaloTorus(links, 0), Error);
-  EXPECT_THROW(HaloTorus(half, 1), Error);
-  std::string said;
-  try {
-    HaloTorus(links, 17);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::unsupported);
-    said = error.what();
-  }
-  EXPECT_NE(said.find("a halo of depth 17"), std::string::npos) << said;
+  FieldDesc several = links.desc();
+  several.nrhs = 2;
+  Field two(several);
+  const auto refused = [](Field& field, int depth, ErrorCode code) {
+    try {
+      HaloTorus(field, depth);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), code);
+      return std::string(error.what());
+    }
+    return std::string("not refused");
+  };
+  const std::string needed = "a full field of one right-hand side and a depth of 1 or more are needed";
+  EXPECT_NE(refused(links, 0, ErrorCode::internal).find(needed), std::string::npos);
+  EXPECT_NE(refused(half, 1, ErrorCode::internal).find(needed), std::string::npos);
+  EXPECT_NE(refused(two, 1, ErrorCode::internal).find(needed), std::string::npos);
+  EXPECT_NE(refused(links, 17, ErrorCode::unsupported).find("a halo of depth 17"), std::string::npos);
 }
 
 }  // namespace

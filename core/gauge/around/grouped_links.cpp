@@ -7,6 +7,7 @@ namespace quadrille {
 
 GroupedLinks grouped_links(Field& links, const Lattice& part) {
   const Dims &torus = links.lattice().dims(), &own = part.dims(), &global = part.global_dims(), &begin = part.origin();
+  extents_of(torus);  // refuses what is too large
   GroupedLinks all{};
   all.links[0] = links.numbers(Parity::Even);
   all.links[1] = links.numbers(Parity::Odd);

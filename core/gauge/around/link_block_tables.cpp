@@ -47,11 +47,12 @@ void LinkBlockTables::tabulate_rotations(const Field& links) {
 
 void LinkBlockTables::tabulate_sites(const Field& links) {
   const Lattice& lattice = links.lattice();
+  const VectorLayout& layout = layout_of(links);
   for (const Parity p : {Parity::Even, Parity::Odd}) {
     auto& global = global_sites_[std::size_t(p)];
     global.resize(std::size_t(lattice.half_volume()));
     for (std::int64_t index = 0; index < lattice.half_volume(); ++index) {
-      const std::int32_t slot = layout_of(links).slots(p)[std::size_t(index)];
+      const std::int32_t slot = layout.slots(p)[std::size_t(index)];
       global[std::size_t(slot)] = lattice.global_site(lattice.coordinates(p, index));
     }
     blocks_.global_sites[int(p)] = global.data();

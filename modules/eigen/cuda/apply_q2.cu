@@ -297,7 +297,7 @@ __global__ void __launch_bounds__(q2_threads, 1) apply_diamonds(const __grid_con
   }
   const int warp = threadIdx.x / 32;
   const bool busy = warp < p.warps;
-  Staged& staged = reinterpret_cast<Staged*>(diamonds + 2)[warp];
+  Staged& staged = reinterpret_cast<Staged*>(diamonds + 2)[busy ? warp : 0];  // of busy warps only
   for (int piece = p.begin[blockIdx.x]; piece < p.begin[blockIdx.x + 1]; ++piece) {
     const Piece mine = p.pieces[piece];
     const int column = (mine.panel * p.warps + warp) * 16;
@@ -319,6 +319,7 @@ __global__ void __launch_bounds__(q2_threads, 1) apply_diamonds(const __grid_con
       copy(0);
       Rows rows[2];
       if (busy) first_rows(rows, staged, p, row, column);
+      asm volatile("cp.async.wait_all;");  // every thread for what it has copied, before the barrier of advance()
       const auto advance = [&](int step, Rows& low, Rows& high) {
         const bool more = step + 1 < steps;
         __syncthreads();  // this diamond is there, and the other's place is free
