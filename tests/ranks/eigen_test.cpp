@@ -1,11 +1,13 @@
 // The eigenproblem on ranks against LAPACK on one: by each library, in several layouts, hard spectra, fractions,
 // extreme scales, bad input. Skipped where Quadrille is built without ScaLAPACK.
+#include "core/comm/agreement.h"
 #include "modules/eigen/ranks/layout.h"
 #include "modules/eigen/ranks/library.h"
 #include "modules/eigen/ranks/solve_on_ranks.h"
 #include "modules/eigen/ranks/spread.h"
 #include "tests/modules/eigen/comparisons.h"
 #include "tests/ranks/ranks_testing.h"
+#include "tests/ranks/shortage/shortage.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -268,6 +270,28 @@ void RankEigen::bad_input_is_named() {
 }
 TEST_P(RankEigen, BadInputOfRealProblemsIsNamed) { bad_input_is_named<double>(); }
 TEST_P(RankEigen, BadInputOfComplexProblemsIsNamed) { bad_input_is_named<Complex>(); }
+
+/// Whichever rank runs out of memory, and wherever, all end.
+TEST_P(RankEigen, EndsOnAllRanksWhereOneHasNoMemory) {
+  const auto n = std::int64_t(60 * std::sqrt(double(ranks_->size())));
+  const Layout layout = layout_for(n, ranks_->size());
+  const std::vector<double> a = generated_matrix<double>("random", n, shared_seed()),
+                            b = metric_with_pivot<double>(n, 1, 1);
+  const std::vector<double> of_a = part_of(*ranks_, layout, a), of_b = part_of(*ranks_, layout, b);
+  quadrille::testing::expect_end_on_all(*ranks_, [&] {
+    const auto steps = library_->steps<double>(layout);
+    std::vector<double> copy_of_a, copy_of_b;
+    all_or_none(*ranks_, [&] {
+      copy_of_a = of_a;
+      copy_of_b = of_b;
+    });
+    const SpreadFactor<double> factor = factor_on_ranks(*ranks_, layout, *steps, std::move(copy_of_b));
+    const SpreadPairs<double> pairs =
+        solve_on_ranks(SpreadProblem<double>{*ranks_, layout, *steps, std::move(copy_of_a), &factor, {}, {}});
+    check_on_ranks(*ranks_, layout, *steps, of_a, &of_b, pairs);
+    columns_on_first(*ranks_, layout, pairs.vectors.data(), pairs.pairs.range);
+  });
+}
 
 TEST(RankEigenLayout, PartsAreTheWhole) {
   const auto ranks = all_ranks();
