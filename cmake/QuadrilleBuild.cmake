@@ -83,14 +83,22 @@ if(NOT QUADRILLE_MPI STREQUAL "OFF")
   endif()
 endif()
 
-# ScaLAPACK and ELPA (which needs ScaLAPACK), for libquadrille_eigen_ranks.so alone. Both must be of the MPI that was found: a
-# small program that calls them is linked. Debian names ScaLAPACK's library after the MPI.
+# ScaLAPACK and ELPA (which needs ScaLAPACK), for libquadrille_eigen_ranks.so alone. A small program that calls them is linked;
+# it must not load two MPIs. Debian names ScaLAPACK's library after the MPI.
 set(quadrille_use_scalapack OFF)
 set(quadrille_use_elpa OFF)
 function(quadrille_try_spread result library program)  # LIBRARY...
   file(WRITE ${CMAKE_BINARY_DIR}/${library}_probe.cpp "${program}")
   try_compile(links ${CMAKE_BINARY_DIR}/${library}_probe SOURCES ${CMAKE_BINARY_DIR}/${library}_probe.cpp
-              LINK_LIBRARIES ${ARGN} MPI::MPI_CXX OUTPUT_VARIABLE said)
+              LINK_LIBRARIES ${ARGN} MPI::MPI_CXX OUTPUT_VARIABLE said
+              COPY_FILE ${CMAKE_BINARY_DIR}/${library}_probe.out COPY_FILE_ERROR copied)
+  if(links)
+    execute_process(COMMAND ldd ${CMAKE_BINARY_DIR}/${library}_probe.out OUTPUT_VARIABLE loaded ERROR_QUIET)
+    if(loaded MATCHES "libmpi[.]so" AND loaded MATCHES "libmpich[.]so")
+      set(links OFF)
+      set(said "it is built with another MPI than ${MPI_CXX_COMPILER}")
+    endif()
+  endif()
   set(${result} ${links} PARENT_SCOPE)
   set(${result}_said "${said}" PARENT_SCOPE)
 endfunction()
@@ -118,7 +126,7 @@ endif()
 if(NOT QUADRILLE_ELPA STREQUAL "OFF")
   set(quadrille_elpa_trouble "it needs ScaLAPACK and MPI, and this build is without one of them")
   if(quadrille_use_scalapack)
-    find_library(QUADRILLE_ELPA_LIBRARY NAMES elpa)
+    find_library(QUADRILLE_ELPA_LIBRARY NAMES elpa elpa_openmp)
     set(quadrille_elpa_trouble "CMake finds no ELPA (Debian: libelpa-dev)")
     if(QUADRILLE_ELPA_LIBRARY)
       quadrille_try_spread(quadrille_use_elpa elpa "extern \"C\" int elpa_init(int);\nextern \"C\" void \

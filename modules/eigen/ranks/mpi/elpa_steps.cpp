@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace quadrille::eigen {
 namespace {
@@ -126,7 +127,8 @@ StandardSolution ElpaSteps<T>::solve(const StandardProblem<T>& problem) {
     const auto step = [&] {
       fill_upper(grid, problem.a, problem.z != nullptr ? problem.z : room.data());
       room = {};
-      return Elpa(grid, std::max<std::int64_t>(1, problem.most)).solve(problem.a, out.values.data(), problem.z);
+      return std::abs(
+          Elpa(grid, std::max<std::int64_t>(1, problem.most)).solve(problem.a, out.values.data(), problem.z));
     };
     grid.demand("ELPA", prepare, step);
     out.values.resize(std::size_t(n));

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <vector>
 
 namespace quadrille::eigen {
 
@@ -42,9 +43,11 @@ int RankGrid::run(const std::function<void()>& prepare, const std::function<int(
   all_or_none(ranks_, [&] {
     if (here()) prepare();
   });
-  int result = here() ? step() : 0;
-  ranks_.broadcast(&result, sizeof result, 0);
-  return result;
+  const int mine = here() ? step() : 0;
+  std::vector<int> all(std::size_t(ranks_.size()));
+  ranks_.gather(&mine, sizeof mine, all.data());
+  const auto first = std::find_if(all.begin(), all.end(), [](int number) { return number != 0; });
+  return first == all.end() ? 0 : *first;
 }
 
 void RankGrid::demand(const char* routine, const std::function<void()>& prepare,

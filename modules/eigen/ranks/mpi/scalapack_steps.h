@@ -27,7 +27,7 @@ class RankGrid {
   const int* descriptor() const { return descriptor_.data(); }
 
   /// Calls step() on the ranks of the grid, after prepare(), which may fail for lack of memory, on all of them. Gives
-  /// the number that step() gives there on all ranks.
+  /// on all ranks what step() gives there: of several numbers the first that is not 0.
   int run(const std::function<void()>& prepare, const std::function<int()>& step) const;
   /// The same for a number that says what is wrong: 0, or ErrorCode::numerical where it is positive, else internal.
   void demand(const char* routine, const std::function<void()>& prepare, const std::function<int()>& step) const;
