@@ -104,9 +104,9 @@ class RankFaults(RankTest):
                      {"a": {"generate": "random", "size": 4000000}, "b": {"generate": "overlap", "size": 4000000}}):
             with self.subTest(**more):
                 tree = eigenproblem(**more)
-                err = self.run_ranks_with_scalapack(3, tree, out="bad")
+                err = self.run_ranks_with_scalapack(3, tree, "--force", out="bad")
                 self.assertIsInstance(err, str, "there was no error")
-                alone = self.call("run", self.write_job(tree), "--out", self.path("alone")).stderr
+                alone = self.call("run", self.write_job(tree), "--force", "--out", self.path("alone")).stderr
                 says, expected = (re.search("quadrille: error: (.*)", text)[1] for text in (err, alone))
                 if "not enough memory" in expected:
                     self.assertRegex(says, "not enough memory: .* by the 3 ranks of a host, needs|counts in 32 bits")

@@ -137,9 +137,9 @@ class RankTest(harness.ProgramTest):
         for name in ("d.dcd", "end.h5", "md_run.csv"):
             self.assertTrue(self.content(first, name) == self.content(second, name), name)
 
-    def run_ranks_with_scalapack(self, ranks, tree, **more):
+    def run_ranks_with_scalapack(self, ranks, tree, *args, **more):
         """Skips the test where Quadrille is built without."""
-        result = self.run_ranks(ranks, tree, status=None, **more)
+        result = self.run_ranks(ranks, tree, *args, status=None, **more)
         if isinstance(result, str) and "solved by ScaLAPACK or ELPA, but" in result:
             self.assertIn("install libscalapack-openmpi-dev", result)
             self.assertEqual(result.count("quadrille: error"), 1, result)
