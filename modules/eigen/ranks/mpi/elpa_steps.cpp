@@ -1,7 +1,6 @@
 #include "modules/eigen/ranks/mpi/elpa_steps.h"
 
 #ifdef QUADRILLE_HAVE_ELPA
-#include "core/comm/agreement.h"
 #include "core/error.h"
 #include "modules/eigen/phases.h"
 
@@ -108,8 +107,10 @@ void begin_elpa() {
 
 template <class T>
 double ElpaSteps<T>::work_bytes(bool vectors) const {
-  const double one = double(this->grid_.layout().local_size(0));
-  return ScalapackSteps<T>::work_bytes(vectors) + (vectors ? 2 * one * sizeof(double) : one * sizeof(T));
+  // Without vectors those of the tridiagonal matrix are computed nevertheless.
+  const double part = double(this->grid_.layout().local_size(0)),
+               besides = part * (sizeof(T) + (is_complex<T> ? 0 : sizeof(double)));
+  return ScalapackSteps<T>::work_bytes(true) + (vectors ? 0 : besides);
 }
 
 template <class T>

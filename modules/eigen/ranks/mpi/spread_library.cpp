@@ -7,6 +7,9 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+#include <memory>
+#include <string>
 #include <string_view>
 
 namespace quadrille::eigen {
