@@ -171,6 +171,9 @@ class RankJobs(RankTest):
         for complex_ in (False, True):
             a = draw.standard_normal((n, n)) + (1j * draw.standard_normal((n, n)) if complex_ else 0)
             write_matrix(self.path("a.mtx"), a + a.conj().T)
+            if harness.BACKEND == "cuda":
+                self.assertIn("takes one rank on a GPU", self.run_ranks(2, eigenproblem(), out="bad", status=1))
+                return
             for ranks, more in ((2, {}), (3, {"vectors": {"count": 7}}), (5, {"vectors": {"interval": [-3, 3]}}),
                                 (2, {"library": "scalapack", "a": {"file": "a.mtx", "triangle": "upper"}})):
                 with self.subTest(complex=complex_, ranks=ranks, **more):
@@ -188,6 +191,23 @@ class RankJobs(RankTest):
                     files = [self.numbers_in_file(folder + out, result, numbers)
                              for folder, result in (("one", one), ("many", many))]
                     self.assertLess(abs(files[0] - files[1]).max(), 1e-8)
+
+    def test_eigenproblems_of_electronic_structure(self):
+        """Hamiltonian and overlap matrix of another program."""
+        folder = os.path.join(os.environ.get("QUADRILLE_DATA", ""), "eigen")
+        if harness.BACKEND == "cuda" or not os.path.exists(os.path.join(folder, "H_real.csc")):
+            self.skipTest("it takes a CPU and QUADRILLE_DATA")
+        for kind in ("real", "cmplx"):
+            files = {name: os.path.join(folder, f"{letter}_{kind}.csc") for name, letter in (("a", "H"), ("b", "S"))}
+            for more in ({}, {"vectors": {"count": 60}}, {"vectors": "none"}):
+                with self.subTest(kind=kind, **more):
+                    tree = eigenproblem(**files, **more)
+                    many = self.run_ranks_with_scalapack(4, tree, "--force", out="many")["e"]
+                    one = self.run_job(tree, "--force", out="one")["e"]
+                    for x, y in zip(many["spectrum"]["value"], one["spectrum"]["value"], strict=True):
+                        self.assertAlmostEqual(x, y, delta=1e-9)
+                    if more.get("vectors") != "none":
+                        self.assertLess(max(many["residual"], many["orthogonality"]), 1e-13)
 
     def numbers_in_file(self, out, result, count):
         """Of pairs.h5: values, which the results have, too, and vectors behind them."""
