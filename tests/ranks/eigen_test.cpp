@@ -3,6 +3,7 @@
 #include "core/comm/agreement.h"
 #include "modules/eigen/ranks/layout.h"
 #include "modules/eigen/ranks/library.h"
+#include "modules/eigen/ranks/mpi/sturm.h"
 #include "modules/eigen/ranks/solve_on_ranks.h"
 #include "modules/eigen/ranks/spread.h"
 #include "tests/modules/eigen/comparisons.h"
@@ -270,6 +271,43 @@ void RankEigen::bad_input_is_named() {
 }
 TEST_P(RankEigen, BadInputOfRealProblemsIsNamed) { bad_input_is_named<double>(); }
 TEST_P(RankEigen, BadInputOfComplexProblemsIsNamed) { bad_input_is_named<Complex>(); }
+
+/// A matrix with clusters whose largest eigenvalue pdstedc, with blocks of one row, gives 1.4e-9 too high.
+TEST_P(RankEigen, WrongEigenvaluesAreFoundAgain) {
+  const std::vector<double> d{
+      1.036170906441392,  1.9638290935588363, 1.1648816773579165, 1.8351183226425578, 1.3082719777796856,
+      1.691728022220738,  1.300431759754989,  1.699568240245385,  1.3822952590212825, 1.6177047409791416,
+      1.5306561077207186, 1.469343892279673,  1.446330239757547,  1.5536697602428717, 1.5974760535853774,
+      1.4025239464150032, 1.4580799524920331, 1.5419200475083714, 1.4195869624239386, 1.5804130375764711,
+      1.4846890720047017, 1.5153109279956682, 1.4866060700291617, 1.5133939299712298, 1.3214149513011368,
+      1.6785850486992564, 1.4148016080371333, 1.585198391963241,  1.453334387185902,  1.5466656128144594,
+      1.3440446038006648, 1.6559553961997882, 1.2880839679366467, 1.7119160320637377, 1.139222768264427,
+      1.8607772317359563, 1.3442674569578905, 1.6557325430424967, 1.4446581995765824, 1.5553418004237978};
+  const std::vector<double> e{
+      0.18671521622138848,  2.5445743509922393e-13,  0.37107372559826,     2.1340657518980295e-13,
+      -0.4617795637481212,  1.8806427240560627e-13,  0.45844576286122474,  2.108367840208716e-13,
+      0.4859481391579744,   1.6687435060417227e-13,  0.4990593181771252,   -2.0043950819155367e-13,
+      -0.4971112117378725,  1.8756469656795493e-13,  0.4904063814607806,   1.907767780903369e-13,
+      0.49823961064623695,  1.817179189831909e-13,   -0.49349138126998343, 1.7754363858132638e-13,
+      -0.4997655205032874,  -1.6403434611766783e-13, 0.4998205704449589,   -1.6678104645547786e-13,
+      0.4670196787943522,   -1.623524079192934e-13,  -0.4926877652295513,  1.4041091645422678e-13,
+      -0.49781755752554235, -1.145214836682331e-13,  0.4750556960991456,   1.2563805398228081e-13,
+      0.45287039575848353,  -9.869709532140615e-14,  -0.3461788397072783,  1.2181960441669582e-13,
+      -0.4751287983669035,  -6.983643831761492e-14,  0.4969278470018289};
+  const auto n = std::int64_t(d.size());
+  std::vector<double> a = diagonal_matrix<double>(d);
+  for (std::int64_t i = 0; i + 1 < n; ++i)
+    a[std::size_t(i + 1 + i * n)] = a[std::size_t(i + (i + 1) * n)] = e[std::size_t(i)];
+  const Layout layout{n, 1, std::min(2, ranks_->size()), 1};
+  const SpreadPairs<double> pairs = spread<double>(layout, a, {});
+  expect_close(pairs.pairs.values, solved<double>(n, a, {}).values, 4 * double(n) * eps, "values");
+  EXPECT_LE(accuracy<double>(layout, a, {}, pairs).residual, 10 * eps);
+  EXPECT_TRUE(are_eigenvalues(d, e, pairs.pairs.values, 0, 1));
+  std::vector<double> wrong = pairs.pairs.values;
+  wrong.back() += 1.4e-9;
+  EXPECT_FALSE(are_eigenvalues(d, e, wrong, 0, 1));
+  EXPECT_TRUE(are_eigenvalues(d, e, wrong, 0, 2));  // the last is not among those
+}
 
 /// Whichever rank runs out of memory, and wherever, all end.
 TEST_P(RankEigen, EndsOnAllRanksWhereOneHasNoMemory) {

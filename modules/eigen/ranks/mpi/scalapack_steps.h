@@ -63,8 +63,12 @@ class ScalapackSteps : public SpreadSteps<T> {
     std::vector<T> tau;
   };
   Tridiagonal reduce(T* a);
-  /// d becomes the eigenvalues, Z the vectors, if there is one.
-  void solve_tridiagonal(Tridiagonal& t, T* z);
+  /// The diagonal becomes the eigenvalues.
+  void find_values(Tridiagonal& t);
+  /// The same, and Z the vectors.
+  void find_vectors(Tridiagonal& t, T* z);
+  /// The same in real numbers, as pdstedc has it.
+  void divide(Tridiagonal& t, double* q);
   void apply_q(const T* a, const std::vector<T>& tau, T* z, IndexRange columns);
 };
 
