@@ -14,7 +14,7 @@
 namespace quadrille::eigen {
 namespace {
 
-constexpr std::size_t piece_length = std::size_t(1) << 18;  ///< elements on their way at once
+constexpr std::size_t piece_length = std::size_t(1) << 20;  ///< elements on their way at once
 
 /// Elements go to the rank that has their place in the lower triangle.
 template <class T>
