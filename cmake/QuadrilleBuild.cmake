@@ -83,6 +83,67 @@ if(NOT QUADRILLE_MPI STREQUAL "OFF")
   endif()
 endif()
 
+# ScaLAPACK and ELPA (which needs ScaLAPACK), for libquadrille_eigen_ranks.so alone. A small program that calls them is linked;
+# it must not load two MPIs. Debian names ScaLAPACK's library after the MPI.
+set(quadrille_use_scalapack OFF)
+set(quadrille_use_elpa OFF)
+function(quadrille_try_spread result library program)  # LIBRARY...
+  file(WRITE ${CMAKE_BINARY_DIR}/${library}_probe.cpp "${program}")
+  try_compile(links ${CMAKE_BINARY_DIR}/${library}_probe SOURCES ${CMAKE_BINARY_DIR}/${library}_probe.cpp
+              LINK_LIBRARIES ${ARGN} MPI::MPI_CXX OUTPUT_VARIABLE said
+              COPY_FILE ${CMAKE_BINARY_DIR}/${library}_probe.out COPY_FILE_ERROR copied)
+  if(links)
+    execute_process(COMMAND ldd ${CMAKE_BINARY_DIR}/${library}_probe.out OUTPUT_VARIABLE loaded ERROR_QUIET)
+    if(loaded MATCHES "libmpi[.]so" AND loaded MATCHES "libmpich[.]so")
+      set(links OFF)
+      set(said "it is built with another MPI than ${MPI_CXX_COMPILER}")
+    endif()
+  endif()
+  set(${result} ${links} PARENT_SCOPE)
+  set(${result}_said "${said}" PARENT_SCOPE)
+endfunction()
+if(quadrille_use_mpi AND NOT QUADRILLE_SCALAPACK STREQUAL "OFF")
+  find_library(QUADRILLE_SCALAPACK_LIBRARY NAMES scalapack scalapack-openmpi scalapack-mpich)
+  if(QUADRILLE_SCALAPACK_LIBRARY)
+    quadrille_try_spread(quadrille_use_scalapack scalapack "extern \"C\" void pdstedc_();\nextern \"C\" void pzhengst_();\n\
+extern \"C\" int Csys2blacs_handle(int);\nint main() { pdstedc_(); pzhengst_(); return Csys2blacs_handle(0); }\n"
+      ${QUADRILLE_SCALAPACK_LIBRARY})
+    set(quadrille_scalapack_trouble "${QUADRILLE_SCALAPACK_LIBRARY} cannot be linked:\n${quadrille_use_scalapack_said}")
+  else()
+    set(quadrille_scalapack_trouble "CMake finds no ScaLAPACK (Debian: libscalapack-openmpi-dev)")
+  endif()
+  if(quadrille_use_scalapack)
+    message(STATUS "Eigenproblems on ranks by ScaLAPACK: ${QUADRILLE_SCALAPACK_LIBRARY}")
+  elseif(QUADRILLE_SCALAPACK STREQUAL "AUTO")
+    message(STATUS "No eigenproblems on ranks: ${quadrille_scalapack_trouble}")
+  else()
+    message(FATAL_ERROR "QUADRILLE_SCALAPACK=${QUADRILLE_SCALAPACK}: ${quadrille_scalapack_trouble}, or set QUADRILLE_SCALAPACK "
+                        "to AUTO or OFF")
+  endif()
+elseif(QUADRILLE_SCALAPACK STREQUAL "ON")
+  message(FATAL_ERROR "QUADRILLE_SCALAPACK=ON: ScaLAPACK works on MPI's ranks, and this build is without MPI")
+endif()
+if(NOT QUADRILLE_ELPA STREQUAL "OFF")
+  set(quadrille_elpa_trouble "it needs ScaLAPACK and MPI, and this build is without one of them")
+  if(quadrille_use_scalapack)
+    find_library(QUADRILLE_ELPA_LIBRARY NAMES elpa elpa_openmp)
+    set(quadrille_elpa_trouble "CMake finds no ELPA (Debian: libelpa-dev)")
+    if(QUADRILLE_ELPA_LIBRARY)
+      quadrille_try_spread(quadrille_use_elpa elpa "extern \"C\" int elpa_init(int);\nextern \"C\" void \
+elpa_eigenvectors_a_h_a_dc();\nint main() { elpa_eigenvectors_a_h_a_dc(); return elpa_init(0); }\n"
+        ${QUADRILLE_ELPA_LIBRARY} ${QUADRILLE_SCALAPACK_LIBRARY})
+      set(quadrille_elpa_trouble "${QUADRILLE_ELPA_LIBRARY} cannot be used (2021.05 or later is needed):\n${quadrille_use_elpa_said}")
+    endif()
+  endif()
+  if(quadrille_use_elpa)
+    message(STATUS "Eigenproblems on ranks by ELPA: ${QUADRILLE_ELPA_LIBRARY}")
+  elseif(QUADRILLE_ELPA STREQUAL "ON")
+    message(FATAL_ERROR "QUADRILLE_ELPA=ON: ${quadrille_elpa_trouble}, or set QUADRILLE_ELPA to AUTO or OFF")
+  elseif(quadrille_use_scalapack)
+    message(STATUS "No ELPA: ${quadrille_elpa_trouble}")
+  endif()
+endif()
+
 # NCCL, for libquadrille_ranks.so alone.
 set(quadrille_use_nccl OFF)
 if(NOT QUADRILLE_NCCL STREQUAL "OFF")
@@ -447,6 +508,30 @@ function(quadrille_add_ranks)
   target_link_libraries(quadrille_ranks PRIVATE quadrille_ranks_objects quadrille_shared)
   add_dependencies(quadrille_program quadrille_ranks)  # which refuses one of an earlier commit
   install(TARGETS quadrille_ranks DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  quadrille_add_spread_libraries()
+endfunction()
+
+# quadrille_add_spread_libraries(): libquadrille_eigen_ranks.so, which alone is linked with ScaLAPACK and ELPA.
+function(quadrille_add_spread_libraries)
+  if(NOT quadrille_use_scalapack)
+    return()
+  endif()
+  set(room ${PROJECT_SOURCE_DIR}/modules/eigen/ranks/mpi)
+  add_library(quadrille_eigen_ranks_objects OBJECT ${room}/elpa_steps.cpp ${room}/rank_grid.cpp ${room}/scalapack_steps.cpp
+              ${room}/spread_library.cpp)
+  quadrille_compile_together(quadrille_eigen_ranks_objects)
+  target_link_libraries(quadrille_eigen_ranks_objects PUBLIC quadrille_settings MPI::MPI_CXX)
+  if(quadrille_use_elpa)
+    target_compile_definitions(quadrille_eigen_ranks_objects PRIVATE QUADRILLE_HAVE_ELPA)
+    target_link_libraries(quadrille_eigen_ranks_objects PUBLIC ${QUADRILLE_ELPA_LIBRARY})
+  endif()
+  target_link_libraries(quadrille_eigen_ranks_objects PUBLIC ${QUADRILLE_SCALAPACK_LIBRARY})
+  add_library(quadrille_eigen_ranks SHARED $<TARGET_OBJECTS:quadrille_eigen_ranks_objects> ${room}/spread_build.cpp)
+  set_source_files_properties(${room}/spread_build.cpp PROPERTIES INCLUDE_DIRECTORIES ${PROJECT_BINARY_DIR}/core/to_install)
+  add_dependencies(quadrille_eigen_ranks quadrille_find_build_id)
+  target_link_libraries(quadrille_eigen_ranks PRIVATE quadrille_eigen_ranks_objects quadrille_shared)
+  add_dependencies(quadrille_program quadrille_eigen_ranks)
+  install(TARGETS quadrille_eigen_ranks DESTINATION ${CMAKE_INSTALL_LIBDIR})
 endfunction()
 
 # quadrille_add_build_id(): the one source that knows the commit (core/system/build_id.h), brought up to date by each build.

@@ -11,6 +11,8 @@
 namespace quadrille {
 namespace {
 
+constexpr double few = 1024;  ///< numbers of all ranks together that there is always memory for
+
 /// The torus closes on the process itself.
 class OwnChannel final : public Channel {
  public:
@@ -52,7 +54,6 @@ class SingleProcess final : public Communicator {
 }  // namespace
 
 void Communicator::sum(double* values, std::size_t count) const {
-  constexpr double few = 1024;  // of all ranks together: that there is always memory for
   if (size() == 1) return;
   const auto pack = [&] {
     mine_.assign(values, values + count);
@@ -76,7 +77,13 @@ void Communicator::sum(double* values, std::size_t count) const {
 
 void Communicator::maximum(double* values, std::size_t count) const {
   if (size() == 1) return;
-  std::vector<double> all(count * std::size_t(size()));
+  std::vector<double> all;
+  const auto make_room = [&] { all.resize(count * std::size_t(size())); };
+  if (double(size()) * double(count) > few) {
+    all_or_none(*this, make_room);
+  } else {
+    make_room();
+  }
   gather(values, count * sizeof(double), all.data());
   for (std::size_t k = 0; k < all.size(); ++k) {
     double& value = values[k % count];

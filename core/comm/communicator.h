@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -84,6 +85,8 @@ class QUADRILLE_API Communicator {
   /// Copies `bytes` bytes at `data` from rank `root` to all others.
   virtual void broadcast(void* data, std::size_t bytes, int root) const = 0;
   virtual void barrier() const = 0;
+  /// The number that MPI's Fortran interface knows it by, for libraries that are linked with MPI; none of one process.
+  virtual std::optional<int> fortran_number() const { return std::nullopt; }
   /// The memory that messages name outlives the channel.
   virtual std::unique_ptr<Channel> channel(std::vector<Message> messages) const = 0;
   /// Messages between any ranks: of two ranks the n-th piece that one sends the other, of as many bytes, is the n-th

@@ -13,41 +13,24 @@
 namespace quadrille {
 namespace {
 
-constexpr const char* library_name = "libquadrille_ranks.so";
-
 int here() { return 0; }  // its address is this library's
 
 /// Beside libquadrille.so.
-std::string library_path() {
+std::string path_beside(const std::string& library) {
   Dl_info info{};
-  if (::dladdr(reinterpret_cast<void*>(&here), &info) == 0 || info.dli_fname == nullptr) return library_name;
-  const std::filesystem::path beside = std::filesystem::path(info.dli_fname).parent_path() / library_name;
-  return std::filesystem::exists(beside) ? beside.string() : library_name;
+  if (::dladdr(reinterpret_cast<void*>(&here), &info) == 0 || info.dli_fname == nullptr) return library;
+  const std::filesystem::path beside = std::filesystem::path(info.dli_fname).parent_path() / library;
+  return std::filesystem::exists(beside) ? beside.string() : library;
 }
 
 [[noreturn]] void fail(const char* because, const std::string& what, const char* instead) {
   throw Error(ErrorCode::unsupported, fmt::format("{}, but {}, or {}", because, what, instead));
 }
 
-/// A function of libquadrille_ranks.so, or null with the reason and what would help. Objects in C++ pass from one
-/// library to the other, so both must be of one build.
+/// Of libquadrille_ranks.so.
 void* function_of_ranks(const char* name, std::string& reason) {
-  const std::string path = library_path();
-  // MPI looks for its own symbols in what it loads later.
-  void* const library = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
-  if (library == nullptr) {
-    const char* const said = ::dlerror();
-    reason = fmt::format("{} cannot be loaded ({}): install libopenmpi-dev and build with QUADRILLE_MPI=ON",
-                         library_name, said != nullptr ? said : "unknown");
-    return nullptr;
-  }
-  const auto build = reinterpret_cast<const char* (*)()>(::dlsym(library, "quadrille_ranks_build"));
-  const std::string theirs = build == nullptr ? "unknown" : build();
-  void* const function = ::dlsym(library, name);
-  if (function != nullptr && theirs == build_id()) return function;
-  reason = fmt::format("{} is of the build '{}' of Quadrille, and what has loaded it '{}': install both from one build",
-                       path, theirs, build_id());
-  return nullptr;
+  return function_beside("libquadrille_ranks.so", "quadrille_ranks_build", name,
+                         "install libopenmpi-dev and build with QUADRILLE_MPI=ON", reason);
 }
 
 /// Ranks that a launcher has started, as it says; 0 without one.
@@ -76,6 +59,25 @@ std::unique_ptr<Ranks> join_ranks() {
   if (join != nullptr) return std::unique_ptr<Ranks>(join());
   if (announced_ranks() == 1) return nullptr;
   fail("MPI started this program", reason, "start it without mpirun");
+}
+
+void* function_beside(const std::string& library, const char* build, const char* name, const std::string& install,
+                      std::string& reason) {
+  const std::string path = path_beside(library);
+  // MPI looks for its own symbols in what it loads later.
+  void* const opened = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
+  if (opened == nullptr) {
+    const char* const said = ::dlerror();
+    reason = fmt::format("{} cannot be loaded ({}): {}", library, said != nullptr ? said : "unknown", install);
+    return nullptr;
+  }
+  const auto build_of = reinterpret_cast<const char* (*)()>(::dlsym(opened, build));
+  const std::string theirs = build_of == nullptr ? "unknown" : build_of();
+  void* const function = ::dlsym(opened, name);
+  if (function != nullptr && theirs == build_id()) return function;
+  reason = fmt::format("{} is of the build '{}' of Quadrille, and what has loaded it '{}': install both from one build",
+                       path, theirs, build_id());
+  return nullptr;
 }
 
 std::unique_ptr<Ranks> ranks_of(const HostCommunicator& host) {

@@ -56,6 +56,12 @@ struct HostCommunicator {
 /// ErrorCode::invalid_input for a communicator that is none, or when MPI does not run.
 QUADRILLE_API std::unique_ptr<Ranks> ranks_of(const HostCommunicator& host);
 
+/// The function `name` of a library beside libquadrille.so that is linked with MPI, or null with the reason. The
+/// library exports its build under the name `build`, which must be this one's, as objects in C++ pass between the two.
+/// `install`: what would help where it is not there.
+QUADRILLE_API void* function_beside(const std::string& library, const char* build, const char* name,
+                                    const std::string& install, std::string& reason);
+
 /// What libquadrille_ranks.so exports under the names quadrille_join_ranks and quadrille_ranks_of; the caller owns the
 /// result.
 using JoinRanks = Ranks* (*)();

@@ -77,7 +77,9 @@ constexpr const char* tridiagonal = "tridiagonal";                ///< the pairs
 constexpr const char* back_to_band = "back_to_band";              ///< on a GPU: Q2 times k vectors of T: 2 n^2 k
 constexpr const char* back_to_standard = "back_to_standard";      ///< Q times k vectors of T: 2 n^2 k
 constexpr const char* back_to_general = "back_to_general";        ///< L^-H times k vectors: n^2 k
-constexpr const char* normalization = "normalization";            ///< the sign of vectors
+/// Of ELPA: tridiagonalization, tridiagonal and back_to_standard in one.
+constexpr const char* standard_problem = "standard_problem";
+constexpr const char* normalization = "normalization";  ///< the sign of vectors
 }  // namespace phase
 
 /// Called with the name of a phase before it begins, and the share of the work done by then. What it throws ends the

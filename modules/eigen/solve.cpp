@@ -40,14 +40,6 @@ void check(const Problem<T>& problem) {
   problem.fraction.check(problem.n);
 }
 
-void scale_back(std::vector<double>& values, int exponent) {
-  for (double& value : values) {
-    value = std::ldexp(value, exponent);
-    if (std::isfinite(value)) continue;
-    throw Error(ErrorCode::numerical, "eigenvalues are beyond the largest double: scale A or B");
-  }
-}
-
 /// T Z for a real Z, or what it takes of memory, complex.
 template <class T>
 std::vector<T> as_numbers(std::vector<double>&& z) {

@@ -16,22 +16,6 @@ namespace {
 /// Numbers beyond 2^wide or all below 2^-wide are scaled.
 constexpr int wide = 128;
 
-template <class T>
-T conjugate(T x) {
-  if constexpr (is_complex<T>) {
-    return std::conj(x);
-  } else {
-    return x;
-  }
-}
-
-/// The larger of the magnitudes of the parts; NaN and infinity stay what they are.
-double magnitude(double x) { return std::abs(x); }
-double magnitude(std::complex<double> x) {
-  const double real = std::abs(x.real()), imaginary = std::abs(x.imag());
-  return real < imaginary || std::isnan(imaginary) ? imaginary : real;
-}
-
 std::string text_of(double x) { return fmt::format("{}", x); }
 std::string text_of(std::complex<double> x) { return fmt::format("{} + {}i", x.real(), x.imag()); }
 
@@ -43,8 +27,7 @@ template <class T>
     for (std::int64_t i = j; i < n; ++i) {
       const T x = a[i + j * lda];
       if (std::isfinite(magnitude(x))) continue;
-      throw Error(ErrorCode::numerical, fmt::format("element [{}, {}] of {} is {}: it must be finite", upper ? j : i,
-                                                    upper ? i : j, name, text_of(upper ? conjugate(x) : x)));
+      refuse_infinite(upper ? j : i, upper ? i : j, name, upper ? conjugate(x) : x);
     }
   }
   throw Error(ErrorCode::internal, name + " changed while it was read");
@@ -52,17 +35,49 @@ template <class T>
 
 template <class T>
 void require_real_diagonal(std::int64_t n, const T* a, std::int64_t lda, const std::string& name) {
-  if constexpr (is_complex<T>) {
-    for (std::int64_t j = 0; j < n; ++j) {
-      if (a[j + j * lda].imag() == 0) continue;
-      throw Error(ErrorCode::invalid_input,
-                  fmt::format("element [{}, {}] of {} is {}: the diagonal of a Hermitian matrix is real", j, j, name,
-                              text_of(a[j + j * lda])));
-    }
+  for (std::int64_t j = 0; is_complex<T> && j < n; ++j) {
+    if (std::imag(a[j + j * lda]) != 0) refuse_diagonal(j, name, a[j + j * lda]);
   }
 }
 
 }  // namespace
+
+double magnitude(double x) { return std::abs(x); }
+double magnitude(std::complex<double> x) {
+  const double real = std::abs(x.real()), imaginary = std::abs(x.imag());
+  return real < imaginary || std::isnan(imaginary) ? imaginary : real;
+}
+
+template <class T>
+void refuse_infinite(std::int64_t i, std::int64_t j, const std::string& name, T x) {
+  throw Error(ErrorCode::numerical,
+              fmt::format("element [{}, {}] of {} is {}: it must be finite", i, j, name, text_of(x)));
+}
+
+template <class T>
+void refuse_diagonal(std::int64_t j, const std::string& name, T x) {
+  throw Error(
+      ErrorCode::invalid_input,
+      fmt::format("element [{}, {}] of {} is {}: the diagonal of a Hermitian matrix is real", j, j, name, text_of(x)));
+}
+
+int extreme_exponent(double largest) {
+  const int exponent = largest == 0 ? 0 : std::ilogb(largest) / 2 * 2;
+  return std::abs(exponent) <= wide ? 0 : exponent;
+}
+
+double times_power(double x, int exponent) { return std::ldexp(x, exponent); }
+std::complex<double> times_power(std::complex<double> x, int exponent) {
+  return {std::ldexp(x.real(), exponent), std::ldexp(x.imag(), exponent)};
+}
+
+void scale_back(std::vector<double>& values, int exponent) {
+  for (double& value : values) {
+    value = std::ldexp(value, exponent);
+    if (std::isfinite(value)) continue;
+    throw Error(ErrorCode::numerical, "eigenvalues are beyond the largest double: scale A or B");
+  }
+}
 
 template <class T>
 void fill_lower(std::int64_t n, T* a, std::int64_t lda, Triangle triangle) {
@@ -93,17 +108,9 @@ int scale_lower(std::int64_t n, T* a, std::int64_t lda, const std::string& name,
   }
   if (!finite) name_the_first(n, a, lda, name, given);
   require_real_diagonal(n, a, lda, name);
-  const int exponent = largest == 0 ? 0 : std::ilogb(largest) / 2 * 2;
-  if (std::abs(exponent) <= wide) return 0;
-  for (std::int64_t j = 0; j < n; ++j) {
-    for (std::int64_t i = j; i < n; ++i) {
-      T& x = a[i + j * lda];
-      if constexpr (is_complex<T>) {
-        x = {std::ldexp(x.real(), -exponent), std::ldexp(x.imag(), -exponent)};
-      } else {
-        x = std::ldexp(x, -exponent);
-      }
-    }
+  const int exponent = extreme_exponent(largest);
+  for (std::int64_t j = 0; exponent != 0 && j < n; ++j) {
+    for (std::int64_t i = j; i < n; ++i) a[i + j * lda] = times_power(a[i + j * lda], -exponent);
   }
   return exponent;
 }
@@ -112,5 +119,9 @@ template void fill_lower(std::int64_t, double*, std::int64_t, Triangle);
 template void fill_lower(std::int64_t, std::complex<double>*, std::int64_t, Triangle);
 template int scale_lower(std::int64_t, double*, std::int64_t, const std::string&, Triangle);
 template int scale_lower(std::int64_t, std::complex<double>*, std::int64_t, const std::string&, Triangle);
+template void refuse_infinite(std::int64_t, std::int64_t, const std::string&, double);
+template void refuse_infinite(std::int64_t, std::int64_t, const std::string&, std::complex<double>);
+template void refuse_diagonal(std::int64_t, const std::string&, double);
+template void refuse_diagonal(std::int64_t, const std::string&, std::complex<double>);
 
 }  // namespace quadrille::eigen

@@ -3,8 +3,10 @@
 
 #include "modules/eigen/problem.h"
 
+#include <complex>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace quadrille::eigen {
 
@@ -19,5 +21,25 @@ void fill_lower(std::int64_t n, T* a, std::int64_t lda, Triangle triangle);
 /// the place is.
 template <class T>
 int scale_lower(std::int64_t n, T* a, std::int64_t lda, const std::string& name, Triangle given = Triangle::lower);
+
+/// The exponent of the above for a triangle whose largest number has this magnitude.
+int extreme_exponent(double largest);
+/// x times 2^exponent.
+double times_power(double x, int exponent);
+std::complex<double> times_power(std::complex<double> x, int exponent);
+/// Eigenvalues times 2^exponent. Errors: ErrorCode::numerical for those beyond the largest double.
+void scale_back(std::vector<double>& values, int exponent);
+
+/// The larger of the magnitudes of the parts; NaN and infinity stay what they are.
+double magnitude(double x);
+double magnitude(std::complex<double> x);
+inline double conjugate(double x) { return x; }
+inline std::complex<double> conjugate(std::complex<double> x) { return std::conj(x); }
+
+/// The errors for elements x of `name` that are not finite, and on the diagonal not real.
+template <class T>
+[[noreturn]] void refuse_infinite(std::int64_t i, std::int64_t j, const std::string& name, T x);
+template <class T>
+[[noreturn]] void refuse_diagonal(std::int64_t j, const std::string& name, T x);
 
 }  // namespace quadrille::eigen

@@ -10,8 +10,10 @@ import subprocess
 import sys
 import time
 
+import numpy
+
 import harness
-from rank_testing import MPIEXEC, RankTest, blocks, chain, dynamics, job, on_rank
+from rank_testing import MPIEXEC, RankTest, blocks, chain, dynamics, eigenproblem, job, on_rank, write_matrix
 
 
 class RankFaults(RankTest):
@@ -83,6 +85,35 @@ class RankFaults(RankTest):
             self.assertEqual(err.count("h.csr:9: 'no numbers' is not row, column and one real value"), status, err)
         with open(self.path("out1/results.json")) as stream:
             self.assertAlmostEqual(json.load(stream)["p"]["electrons"], 4, delta=1e-9)
+
+    def test_eigenproblems_that_do_not_work_out(self):
+        """Each error is that of one rank, said once, with the place of what is wrong in the job."""
+        draw = numpy.random.default_rng(harness.SEED)
+        a = draw.standard_normal((90, 90))
+        a += a.T
+        b = numpy.identity(90)
+        b[60, 60] = -1
+        bent = a.copy()
+        bent[70, 3] += 1
+        for name, matrix in (("a.mtx", a), ("b.mtx", b), ("bent.mtx", bent)):
+            write_matrix(self.path(name), matrix)
+        with open(self.path("a.mtx")) as whole, open(self.path("short.mtx"), "w") as short:
+            short.writelines(whole.readlines()[:-9])
+        for more in ({"b": "b.mtx"}, {"a": "bent.mtx"}, {"a": "short.mtx"}, {"a": "none.mtx"}, {"vectors": {"last": 91}},
+                     {"vectors": {"interval": [500, 501]}}, {"b": {"generate": "overlap", "size": 80}},
+                     {"a": {"generate": "random", "size": 4000000}, "b": {"generate": "overlap", "size": 4000000}}):
+            with self.subTest(**more):
+                tree = eigenproblem(**more)
+                err = self.run_ranks_with_scalapack(3, tree, "--force", out="bad")
+                self.assertIsInstance(err, str, "there was no error")
+                alone = self.call("run", self.write_job(tree), "--force", "--out", self.path("alone")).stderr
+                says, expected = (re.search("quadrille: error: (.*)", text)[1] for text in (err, alone))
+                if "not enough memory" in expected:
+                    self.assertRegex(says, "not enough memory: .* by the 3 ranks of a host, needs|counts in 32 bits")
+                else:
+                    self.assertEqual(says, expected)
+                self.assertEqual(err.count("quadrille: error"), 1, err)
+                self.assertFalse(os.path.exists(self.path("bad/pairs.h5")))
 
     def test_particles_that_ranks_read_differently(self):
         text = ("t\n\n2 atoms\n1 atom types\n0 9 xlo xhi\n0 9 ylo yhi\n0 9 zlo zhi\n\nPair Coeffs\n\n1 1 1\n\nAtoms\n\n"

@@ -10,8 +10,10 @@ import subprocess
 import sys
 import time
 
+import numpy
+
 import harness
-from rank_testing import RankTest, blocks, chain, dynamics, job, on_rank
+from rank_testing import RankTest, blocks, chain, dynamics, eigenproblem, job, on_rank, write_matrix
 
 
 class RankJobs(RankTest):
@@ -163,6 +165,58 @@ class RankJobs(RankTest):
                 charges = [[float(line) for line in self.content(out, "charges.txt").split()] for out in ("one", f"many{ranks}")]
                 self.assertLess(max(abs(a - b) for a, b in zip(*charges, strict=True)), 1e-5)
 
+    def test_eigenproblems(self):
+        """Real and complex, all vectors and some, a few ranks more than the grid takes."""
+        n, draw = 90, numpy.random.default_rng(harness.SEED)
+        for complex_ in (False, True):
+            a = draw.standard_normal((n, n)) + (1j * draw.standard_normal((n, n)) if complex_ else 0)
+            write_matrix(self.path("a.mtx"), a + a.conj().T)
+            if harness.BACKEND == "cuda":
+                self.assertIn("takes one rank on a GPU", self.run_ranks(2, eigenproblem(), out="bad", status=1))
+                return
+            for ranks, more in ((2, {}), (3, {"vectors": {"count": 7}}), (5, {"vectors": {"interval": [-3, 3]}}),
+                                (2, {"library": "scalapack", "a": {"file": "a.mtx", "triangle": "upper"}})):
+                with self.subTest(complex=complex_, ranks=ranks, **more):
+                    out = f"e{complex_}{ranks}{len(more)}"
+                    many = self.run_ranks_with_scalapack(ranks, eigenproblem(**more), out="many" + out)["e"]
+                    one = self.run_job(eigenproblem(**more), out="one" + out)["e"]
+                    for key in ("n", "complex", "generalized", "first", "last", "vectors"):
+                        self.assertEqual(many[key], one[key], key)
+                    self.assertEqual(many["grid"], {2: [1, 2], 3: [1, 3], 5: [2, 2]}[ranks])
+                    self.assertLess(max(many["residual"], many["orthogonality"]), 1e-14)
+                    self.assertEqual(many["spectrum"]["number"], one["spectrum"]["number"])
+                    for x, y in zip(many["spectrum"]["value"], one["spectrum"]["value"], strict=True):
+                        self.assertAlmostEqual(x, y, delta=1e-11)
+                    numbers = one["vectors"] * (1 + n * (2 if complex_ else 1))
+                    files = [self.numbers_in_file(folder + out, result, numbers)
+                             for folder, result in (("one", one), ("many", many))]
+                    self.assertLess(abs(files[0] - files[1]).max(), 1e-8)
+
+    def test_eigenproblems_of_electronic_structure(self):
+        """Hamiltonian and overlap matrix of another program."""
+        folder = os.path.join(os.environ.get("QUADRILLE_DATA", ""), "eigen")
+        if harness.BACKEND == "cuda" or not os.path.exists(os.path.join(folder, "H_real.csc")):
+            self.skipTest("it takes a CPU and QUADRILLE_DATA")
+        for kind in ("real", "cmplx"):
+            files = {name: os.path.join(folder, f"{letter}_{kind}.csc") for name, letter in (("a", "H"), ("b", "S"))}
+            for more in ({}, {"vectors": {"count": 60}}, {"vectors": "none"}):
+                with self.subTest(kind=kind, **more):
+                    tree = eigenproblem(**files, **more)
+                    many = self.run_ranks_with_scalapack(4, tree, "--force", out="many")["e"]
+                    one = self.run_job(tree, "--force", out="one")["e"]
+                    for x, y in zip(many["spectrum"]["value"], one["spectrum"]["value"], strict=True):
+                        self.assertAlmostEqual(x, y, delta=1e-9)
+                    if more.get("vectors") != "none":
+                        self.assertLess(max(many["residual"], many["orthogonality"]), 1e-13)
+
+    def numbers_in_file(self, out, result, count):
+        """Of pairs.h5: values, which the results have, too, and vectors behind them."""
+        content = self.content(out, "pairs.h5")
+        at = content.index(numpy.array(result["spectrum"]["value"]).tobytes())
+        values = numpy.frombuffer(content[at:at + 8 * result["vectors"]])
+        vectors = numpy.frombuffer(content[len(content) - 8 * (count - result["vectors"]):])
+        return numpy.concatenate([values, vectors])
+
     def test_a_rank_without_a_gpu(self):
         if harness.BACKEND != "cuda":
             self.skipTest("it takes a GPU")
@@ -182,6 +236,7 @@ class RankJobs(RankTest):
         linked = loads(harness.PROGRAM)
         library = re.search(r"libquadrille\.so\S* => (\S+)", linked)[1]
         self.assertNotRegex(linked, "libmpi|libnccl|libquadrille_ranks")
+        self.assertNotRegex(linked, "scalapack|libelpa")
         self.assertRegex(loads(os.path.join(os.path.dirname(library), "libquadrille_ranks.so")), "libmpi")
 
     def test_a_benchmark(self):

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -135,6 +136,7 @@ class MpiCommunicator final : public Communicator {
             "sending to all ranks");
   }
   void barrier() const override { check(MPI_Barrier(comm_), "waiting for all ranks"); }
+  std::optional<int> fortran_number() const override { return int(MPI_Comm_c2f(comm_)); }
   std::unique_ptr<Channel> channel(std::vector<Message> messages) const override {
     std::vector<std::pair<int, int>> to_from;
     for (const Message& m : messages)

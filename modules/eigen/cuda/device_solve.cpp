@@ -11,6 +11,7 @@
 #include "modules/eigen/device.h"
 #include "modules/eigen/device_needs.h"
 #include "modules/eigen/phases.h"
+#include "modules/eigen/triangle.h"
 #include "modules/shared/dense/cuda/host_link.h"
 
 #include <fmt/format.h>
@@ -107,15 +108,6 @@ std::pair<std::vector<double>, std::vector<double>> tridiagonal_of(std::int64_t 
     if (i + 1 < std::size_t(n)) out.second.push_back(real(pairs[2 * i + 1]));
   }
   return out;
-}
-
-void scale_back(std::vector<double>& values, int exponent) {
-  for (double& value : values) {
-    value = std::ldexp(value, exponent);
-    if (!std::isfinite(value)) {
-      throw Error(ErrorCode::numerical, "eigenvalues are beyond the largest double: scale A or B");
-    }
-  }
 }
 
 /// Waits, so that a phase's time is its own.

@@ -27,6 +27,8 @@ def text(results):
                  number(phase["flops"] and phase["flops"] / max(phase["seconds"], 1e-300) * 1e-9)]
                 for phase in one["phases"]]
         gpu = f", of the GPU {one['device_bytes'] / 2**30:.3g} GiB" if "device_bytes" in one else ""
+        if "grid" in one:
+            out += f" {one['library']}, on {' x '.join(map(str, one['grid']))} ranks; the memory is that of one."
         out += (f"\n\nThreads: {one['threads']}; memory: {one['bytes'] / 2**30:.3g} GiB{gpu}. "
                 "GFLOP/s by the usual counts.\n\n"
                 + table(["phase", "seconds", "share", "GFLOP/s"], rows + [["all", number(one["seconds"]), "100%", ""]]))

@@ -3,11 +3,13 @@
 #include "core/error.h"
 #include "core/random/random.h"
 #include "modules/eigen/problem.h"
+#include "modules/eigen/triangle.h"
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <numbers>
+#include <utility>
 
 namespace quadrille::eigen {
 namespace {
@@ -37,64 +39,74 @@ ElementOf element_of(const std::string& kind, std::int64_t n) {
 }
 
 template <class T>
-void set(std::vector<T>& a, std::int64_t n, std::int64_t i, std::int64_t j, T value) {
-  a[std::size_t(i + j * n)] = value;
-  if constexpr (is_complex<T>) value = std::conj(value);
-  a[std::size_t(j + i * n)] = value;
+T signed_phase(double size, double angle) {
+  if constexpr (is_complex<T>) {
+    return std::polar(std::abs(size), angle + (size < 0 ? std::numbers::pi : 0));
+  } else {
+    return size;
+  }
 }
+
+template <class T>
+using Row = std::function<void(std::int64_t i, T* to)>;
 
 /// Normal random numbers times d_i d_j, where d falls from 1 to `last`.
 template <class T>
-std::vector<T> random_matrix(std::int64_t n, std::uint64_t seed, double last) {
-  std::vector<T> a(std::size_t(n * n));
-  const auto size = [&](std::int64_t i) { return n > 1 ? std::pow(last, double(i) / double(n - 1)) : 1.0; };
-#pragma omp parallel for schedule(dynamic, 16)
-  for (std::int64_t i = 0; i < n; ++i) {
+Row<T> random_rows(std::int64_t n, std::uint64_t seed, double last) {
+  return [=](std::int64_t i, T* to) {
+    const auto size = [&](std::int64_t k) { return n > 1 ? std::pow(last, double(k) / double(n - 1)) : 1.0; };
     SiteRandom random(seed, RandomPurpose::GeneratedSystem, i, of_elements);
     for (std::int64_t j = 0; j <= i; ++j) {
       const double real = random.normal() * size(i) * size(j);
       if constexpr (is_complex<T>) {
         const double imaginary = random.normal() * size(i) * size(j);
-        set(a, n, i, j, T(real, i == j ? 0 : imaginary));
+        to[j] = T(real, i == j ? 0 : imaginary);
       } else {
-        set(a, n, i, j, real);
+        to[j] = real;
       }
     }
-  }
-  return a;
+  };
 }
 
 }  // namespace
 
 template <class T>
-std::vector<T> generated_matrix(const std::string& kind, std::int64_t n, std::uint64_t seed) {
-  if (kind == "random") return random_matrix<T>(n, seed, 1);
-  if (kind == "graded") return random_matrix<T>(n, seed, 1e-6);
-  const ElementOf element = element_of(kind, n);
+GeneratedRows<T>::GeneratedRows(const std::string& kind, std::int64_t n, std::uint64_t seed) {
+  if (kind == "random" || kind == "graded") {
+    row_ = random_rows<T>(n, seed, kind == "random" ? 1 : 1e-6);
+    return;
+  }
   std::vector<double> angle(std::size_t(n), 0.0);
   for (std::int64_t i = 0; is_complex<T> && i < n; ++i) {
     angle[std::size_t(i)] =
         2 * std::numbers::pi * SiteRandom(seed, RandomPurpose::GeneratedSystem, i, of_phases).uniform();
   }
+  row_ = [element = element_of(kind, n), angle = std::move(angle)](std::int64_t i, T* to) {
+    for (std::int64_t j = 0; j <= i; ++j) {
+      const double size = element(i, j);
+      to[j] = i == j || size == 0 ? T(size) : signed_phase<T>(size, angle[std::size_t(i)] - angle[std::size_t(j)]);
+    }
+  };
+}
+
+template <class T>
+std::vector<T> generated_matrix(const std::string& kind, std::int64_t n, std::uint64_t seed) {
+  const GeneratedRows<T> rows(kind, n, seed);
   std::vector<T> a(std::size_t(n * n));
 #pragma omp parallel for schedule(dynamic, 16)
   for (std::int64_t i = 0; i < n; ++i) {
+    T* const column = a.data() + i * n;  // of the upper triangle
+    rows.row(i, column);
     for (std::int64_t j = 0; j <= i; ++j) {
-      const double size = element(i, j);
-      if constexpr (is_complex<T>) {
-        if (size != 0)
-          set(a, n, i, j,
-              i == j ? T(size)
-                     : std::polar(std::abs(size),
-                                  angle[std::size_t(i)] - angle[std::size_t(j)] + (size < 0 ? std::numbers::pi : 0)));
-      } else {
-        set(a, n, i, j, size);
-      }
+      a[std::size_t(i + j * n)] = column[j];
+      column[j] = conjugate(column[j]);
     }
   }
   return a;
 }
 
+template class GeneratedRows<double>;
+template class GeneratedRows<std::complex<double>>;
 template std::vector<double> generated_matrix(const std::string&, std::int64_t, std::uint64_t);
 template std::vector<std::complex<double>> generated_matrix(const std::string&, std::int64_t, std::uint64_t);
 

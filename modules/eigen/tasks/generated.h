@@ -5,6 +5,7 @@
 
 #include <complex>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,18 @@ namespace quadrille::eigen {
 ///   overlap    2^-|i - j|: positive definite with a condition number of at most 9
 inline constexpr const char* generated_kinds[] = {"random", "clement", "wilkinson", "toeplitz",
                                                   "graded", "overlap", nullptr};
+
+/// Rows of the lower triangle of such a matrix.
+template <class T>
+class GeneratedRows {
+ public:
+  GeneratedRows(const std::string& kind, std::int64_t n, std::uint64_t seed);
+  /// Elements (i, 0) to (i, i).
+  void row(std::int64_t i, T* to) const { row_(i, to); }
+
+ private:
+  std::function<void(std::int64_t i, T* to)> row_;
+};
 
 /// n x n, both triangles. A complex one of a kind that has an exact spectrum has the same spectrum: element (i, j) has
 /// the phase e^{i (phi_i - phi_j)} for random phi.

@@ -13,14 +13,6 @@
 namespace quadrille::eigen {
 namespace {
 
-double conjugate(double x) { return x; }
-std::complex<double> conjugate(std::complex<double> x) { return std::conj(x); }
-
-struct Asymmetry {
-  double size = 0;
-  std::int64_t row = 0, column = 0;
-};
-
 /// The lower triangle becomes that of (A + A^H) / 2; where A differs most from A^H.
 template <class T>
 Asymmetry average(std::vector<T>& a, std::int64_t n) {
@@ -39,10 +31,7 @@ Asymmetry average(std::vector<T>& a, std::int64_t n) {
       }
     }
 #pragma omp critical
-    {
-      const bool earlier = mine.column < worst.column || (mine.column == worst.column && mine.row < worst.row);
-      if (mine.size > worst.size || (mine.size == worst.size && mine.size > 0 && earlier)) worst = mine;
-    }
+    if (mine.before(worst)) worst = mine;
   }
   return worst;
 }
@@ -52,15 +41,7 @@ void require_hermitian(std::vector<T>& a, std::int64_t n, const MatrixInput& inp
   double largest = 0;
   for (const T& x : a) largest = std::max(largest, std::abs(x));
   const Asymmetry worst = average(a, n);
-  if (worst.size <= largest_asymmetry * largest) return;
-  throw Error(
-      ErrorCode::invalid_input,
-      fmt::format("{} must be {}: elements [{}, {}] and [{}, {}] differ {}by {:.3g}, the largest element is {:.3g}; "
-                  "`triangle` takes one half",
-                  input.name, is_complex<T> ? "Hermitian" : "symmetric", worst.row + base, worst.column + base,
-                  worst.column + base, worst.row + base, is_complex<T> ? "from each other's conjugates " : "",
-                  worst.size, largest),
-      Location{.file = input.file, .dataset = input.dataset});
+  require_agreement(worst, largest, is_complex<T>, input, base);
 }
 
 }  // namespace
@@ -73,6 +54,18 @@ MatrixHead head_of(const MatrixInput& input, bool read_for_size) {
   out.n = out.complex ? size_of(elements_of_file<std::complex<double>>(input.file, input.dataset))
                       : size_of(elements_of_file<double>(input.file, input.dataset));
   return out;
+}
+
+void require_agreement(const Asymmetry& worst, double largest, bool complex, const MatrixInput& input, int base) {
+  if (worst.size <= largest_asymmetry * largest) return;
+  throw Error(
+      ErrorCode::invalid_input,
+      fmt::format("{} must be {}: elements [{}, {}] and [{}, {}] differ {}by {:.3g}, the largest element is {:.3g}; "
+                  "`triangle` takes one half",
+                  input.name, complex ? "Hermitian" : "symmetric", worst.row + base, worst.column + base,
+                  worst.column + base, worst.row + base, complex ? "from each other's conjugates " : "", worst.size,
+                  largest),
+      Location{.file = input.file, .dataset = input.dataset});
 }
 
 template <class T>

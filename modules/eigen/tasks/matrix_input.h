@@ -34,6 +34,21 @@ MatrixHead head_of(const MatrixInput& input, bool read_for_size);
 /// averaged where they differ.
 constexpr double largest_asymmetry = 1e-10;
 
+/// Where a matrix differs most from its conjugated transpose.
+struct Asymmetry {
+  double size = 0;
+  std::int64_t row = 0, column = 0;
+
+  /// Whether it is larger, or as large and earlier.
+  bool before(const Asymmetry& other) const {
+    const bool earlier = column < other.column || (column == other.column && row < other.row);
+    return size > other.size || (size == other.size && size > 0 && earlier);
+  }
+};
+/// Errors: ErrorCode::invalid_input if that is too much beside the largest element, naming the place, whose row and
+/// column the file counts from `base`.
+void require_agreement(const Asymmetry& worst, double largest, bool complex, const MatrixInput& input, int base);
+
 /// n x n by columns, of which the lower triangle counts. Errors: those of elements_of_file; ErrorCode::invalid_input
 /// for a matrix that is not Hermitian, naming the place and the difference.
 template <class T>

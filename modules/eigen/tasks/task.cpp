@@ -9,15 +9,17 @@
 #include "modules/eigen/solve.h"
 #include "modules/eigen/tasks/generated.h"
 #include "modules/eigen/tasks/matrix_input.h"
+#include "modules/eigen/tasks/ranks_task.h"
+#include "modules/eigen/tasks/request.h"
+#include "modules/eigen/tasks/results.h"
 #include "modules/eigen/tasks/study_task.h"
-#include "modules/shared/hdf5/hdf5_file.h"
 #include "modules/shared/plugin/parameters.h"
 #include "modules/shared/study/take_turns.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
+#include <functional>
 #include <optional>
 
 namespace quadrille::eigen {
@@ -26,81 +28,7 @@ namespace {
 using namespace parameter;
 using Json = nlohmann::ordered_json;
 
-MatrixInput input_of(const TaskContext& context, const std::string& parameter, const std::string& name) {
-  MatrixInput out;
-  out.name = name;
-  const auto path = [&](const char* member) { return parameter + "." + member; };
-  const std::string half = context.text(path("triangle"));
-  if (half != "both") out.triangle = half == "lower" ? Triangle::lower : Triangle::upper;
-  if (context.has(path("file"))) {
-    out.file = context.input_file(path("file"));
-    out.dataset = context.text(path("dataset"));
-    return out;
-  }
-  out.generated = context.text(path("generate"));
-  if (!context.has(path("size"))) {
-    TaskContext::fail(QUADRILLE_INVALID_INPUT, "a generated matrix needs `size`, its number of rows", parameter);
-  }
-  out.size = context.integer(path("size"));
-  out.seed = std::uint64_t(context.integer(path("seed")));
-  out.generated_complex = context.boolean(path("complex"));
-  return out;
-}
-
-/// Runs `step`; what is wrong with it is due to a parameter.
-template <class Step>
-auto blamed(const std::string& parameter, Step&& step) {
-  try {
-    return step();
-  } catch (const NotEnoughMemory&) {
-    throw;
-  } catch (const Error& error) {
-    TaskContext::fail(status_of(error.code()), error.what(), parameter);
-  }
-}
-
-Fraction fraction_of(const TaskContext& context) {
-  return blamed("vectors", [&] {
-    if (context.has("vectors.interval")) {
-      const std::vector<double> ends = context.reals("vectors.interval");
-      return Fraction::interval(ends[0], ends[1]);
-    }
-    if (context.has("vectors.count")) return Fraction::lowest(context.integer("vectors.count"));
-    if (context.has("vectors.last")) {
-      const std::int64_t first = context.has("vectors.first") ? context.integer("vectors.first") : 1;
-      return Fraction::range(first, context.integer("vectors.last"));
-    }
-    if (context.has("vectors.first")) {
-      TaskContext::fail(QUADRILLE_INVALID_INPUT, "needs `last`, too: the number of the last eigenvector", "vectors");
-    }
-    return context.has("vectors.which") && context.text("vectors.which") == "none" ? Fraction::none() : Fraction::all();
-  });
-}
-
-/// What is to be solved, before it is read.
-struct Request {
-  MatrixInput a;
-  std::optional<MatrixInput> b;
-  Fraction fraction;
-  MatrixHead head;  ///< complex if A or B is
-};
-
-Request request_of(const TaskContext& context, bool read_for_size) {
-  Request out{input_of(context, "a", "A"), {}, fraction_of(context), {}};
-  out.head = blamed("a", [&] { return head_of(out.a, read_for_size); });
-  if (context.has("b.file") || context.has("b.generate")) {
-    out.b = input_of(context, "b", "B");
-    const MatrixHead b = blamed("b", [&] { return head_of(*out.b, read_for_size); });
-    out.head.complex = out.head.complex || b.complex;
-    if (out.head.n != 0 && b.n != 0 && out.head.n != b.n) {
-      TaskContext::fail(QUADRILLE_INVALID_INPUT, fmt::format("A has {} rows, but B has {}", out.head.n, b.n), "b");
-    }
-  }
-  if (out.head.n != 0) blamed("vectors", [&] { out.fraction.check(out.head.n); });
-  return out;
-}
-
-void check_task(const TaskContext& context) { (void)request_of(context, false); }
+void check_task(const TaskContext& context) { (void)request_of(context, false, *single_process()); }
 
 /// Everything that is in the host's memory at once: A and the factor of B, for a check copies of both, and what solve()
 /// takes; a GPU leaves A and B as they are.
@@ -109,42 +37,6 @@ double bytes_of(const Request& request, bool check, bool on_gpu) {
   if (on_gpu) return host_bytes<T>(request.head.n, request.fraction, request.b.has_value());
   const double square = double(request.head.n) * double(request.head.n) * sizeof(T);
   return square * (request.b ? 2 : 1) * (check ? 2 : 1) + solve_bytes<T>(request.head.n, request.fraction);
-}
-
-Json phases_json(const std::vector<Phase>& phases) {
-  Json out = Json::array();
-  for (const Phase& phase : phases) {
-    out.push_back({{"phase", phase.name},
-                   {"seconds", phase.seconds},
-                   {"flops", phase.flops > 0 ? Json(phase.flops) : Json(nullptr)}});
-  }
-  return out;
-}
-
-/// Eigenvalues with their numbers, evenly thinned to what a figure shows.
-Json spectrum_json(const IndexRange& range, const std::vector<double>& values) {
-  constexpr std::size_t most = 1000;
-  const std::size_t shown = std::min(most, values.size());
-  Json numbers = Json::array(), shown_values = Json::array();
-  for (std::size_t k = 0; k < shown; ++k) {
-    const std::size_t at = shown == 1 ? 0 : k * (values.size() - 1) / (shown - 1);
-    numbers.push_back(range.first + std::int64_t(at) + 1);
-    shown_values.push_back(values[at]);
-  }
-  return {{"number", numbers}, {"value", shown_values}};
-}
-
-template <class T>
-void save(const TaskContext& context, const Pairs<T>& pairs) {
-  if (!context.has("save.file")) return;
-  Hdf5Writer writer(context.output_file("save.file"));
-  writer.create("eigenvalues", {std::int64_t(pairs.values.size())});
-  writer.rows(std::int64_t(pairs.values.size()), pairs.values.data());
-  if (!pairs.vectors.empty()) {
-    writer.create("eigenvectors", {pairs.range.count, pairs.n}, is_complex<T>);
-    writer.rows(pairs.range.count, pairs.vectors.data());
-  }
-  writer.commit();
 }
 
 template <class T>
@@ -191,34 +83,28 @@ void solve_request(const TaskContext& context, const Request& request) {
                [](const Problem<T>& problem) { return solve(problem); });
   }
   const double seconds = now() - began;
-  Json out = {{"n", n},
-              {"complex", is_complex<T>},
-              {"generalized", generalized},
-              {"first", pairs.range.first + 1},
-              {"last", pairs.range.first + pairs.range.count},
-              {"vectors", pairs.vectors.empty() ? 0 : pairs.range.count},
-              {"lowest", pairs.values.front()},
-              {"highest", pairs.values.back()},
-              {"tridiagonal_form", pairs.tridiagonal_form},
-              {"bytes", bytes},
-              {"threads", context.threads()},
-              {"seconds", seconds},
-              {"phases", phases_json(pairs.phases)},
-              {"spectrum", spectrum_json(pairs.range, pairs.values)}};
+  Json out = results_of(context, pairs, generalized, pairs.vectors.empty() ? 0 : pairs.range.count, bytes, seconds);
   if (on_gpu) out.update({{"device_bytes", gpu_bytes}});
   if (checked) {
     const std::vector<T>&a_given = on_gpu ? a : a_kept, &b_given = on_gpu ? b : b_kept;
     const Accuracy accuracy = check_pairs(n, a_given.data(), generalized ? b_given.data() : nullptr, pairs);
     out.update({{"residual", accuracy.residual}, {"orthogonality", accuracy.orthogonality}});
   }
-  save(context, pairs);
-  log().info("{}: eigenvalues {} to {} of {}, {:.6g} to {:.6g}: {:.3g} s", context.task_name(), pairs.range.first + 1,
-             pairs.range.first + pairs.range.count, n, pairs.values.front(), pairs.values.back(), seconds);
+  std::function<std::vector<T>(IndexRange)> vectors;
+  if (!pairs.vectors.empty()) {
+    vectors = [&](IndexRange columns) {
+      const T* const first = pairs.vectors.data() + (columns.first - pairs.range.first) * n;
+      return std::vector<T>(first, first + columns.count * n);
+    };
+  }
+  save(context, pairs, vectors);
+  tell(context, pairs, seconds);
   context.result(out.dump());
 }
 
 void run_task(const TaskContext& context) {
-  const Request request = request_of(context, true);
+  if (context.ranks().size() > 1) return run_on_ranks(context);
+  const Request request = request_of(context, true, context.ranks());
   request.head.complex ? solve_request<std::complex<double>>(context, request)
                        : solve_request<double>(context, request);
 }
@@ -292,11 +178,15 @@ constexpr quadrille_parameter vectors_members[] = {
 constexpr quadrille_parameter save_members[] = {
     required(file_out("file", "HDF5: `eigenvalues` and `eigenvectors`, row i of which is vector i"))};
 
+constexpr const char* libraries[] = {"auto", "elpa", "scalapack", nullptr};
+
 constexpr quadrille_parameter parameters[] = {
     required(matrix("a", "A, Hermitian", a_members)),
     matrix("b", "B, Hermitian and positive definite; default: the identity", b_members),
     group("vectors", "eigenvectors that are computed, with their eigenvalues; default: all", vectors_members, "which"),
     group("save", "eigenvalues and eigenvectors, written in double", save_members, "file"),
+    choice("library", "on several ranks: which library solves the problem; auto: ELPA where there is one", "auto",
+           libraries),
     boolean("check", "compute |AX - BXL| / (|A| |X| n) and |X^H B X - 1| / n, in 1-norms", "false")};
 
 constexpr quadrille_task tasks[] = {
@@ -304,6 +194,7 @@ constexpr quadrille_task tasks[] = {
      .help = "eigenvalues and eigenvectors of A x = lambda B x, Hermitian and dense",
      .parameters = parameters,
      .parameter_count = std::size(parameters),
+     .flags = QUADRILLE_ON_RANKS,
      .check = task_function<check_task>,
      .run = task_function<run_task>},
     {.name = "eigen_study",
