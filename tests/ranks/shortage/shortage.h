@@ -20,10 +20,11 @@ class Shortage {
 };
 
 /// Makes a collective call again and again, in which one rank runs out of memory after one more piece each time
-/// (several more in long calls), until it has what it needs: the call must end on all ranks or on none.
+/// (several more in long calls), until it has what it needs: the call must end on all ranks or on none. It takes memory
+/// on the first `working` ranks; 0: on all.
 template <class Call>
-void expect_end_on_all(const Communicator& all, const Call& call) {
-  const int poor = int(shared_seed() % std::uint64_t(all.size()));
+void expect_end_on_all(const Communicator& all, const Call& call, int working = 0) {
+  const int poor = int(shared_seed() % std::uint64_t(working > 0 ? working : all.size()));
   for (int pieces = 0;; pieces += 1 + pieces / 8) {
     double failed = 0;
     try {

@@ -34,6 +34,10 @@ void pzhetrd_(const char* half, const int* n, Complex* a, const int* ia, const i
               double* e, Complex* tau, Complex* work, const int* length, int* info);
 void pdstedc_(const char* which, const int* n, double* d, double* e, double* q, const int* iq, const int* jq,
               const int* of_q, double* work, const int* length, int* integers, const int* count, int* info);
+void dsteqr2_(const char* which, const int* n, double* d, double* e, double* z, const int* leading, const int* rows,
+              double* work, int* info);
+void pdgemr2d_(const int* m, const int* n, const double* a, const int* ia, const int* ja, const int* of_a, double* b,
+               const int* ib, const int* jb, const int* of_b, const int* context);
 void pdormtr_(const char* side, const char* half, const char* op, const int* m, const int* n, const double* a,
               const int* ia, const int* ja, const int* of_a, const double* tau, double* c, const int* ic, const int* jc,
               const int* of_c, double* work, const int* length, int* info);

@@ -114,7 +114,7 @@ typename ScalapackSteps<T>::Tridiagonal ScalapackSteps<T>::reduce(T* a) {
 }
 
 template <class T>
-void ScalapackSteps<T>::find_values(Tridiagonal& t) {
+const char* ScalapackSteps<T>::find_values(Tridiagonal& t) {
   const int n = int(grid_.layout().n);
   const auto step = [&] {
     int info = 0;
@@ -124,6 +124,7 @@ void ScalapackSteps<T>::find_values(Tridiagonal& t) {
   grid_.demand(
       "LAPACK's dsterf", [] {}, step);
   grid_.ranks().broadcast(t.diagonal.data(), t.diagonal.size() * sizeof(double), 0);
+  return "QR without vectors";
 }
 
 template <class T>
@@ -146,7 +147,33 @@ void ScalapackSteps<T>::divide(Tridiagonal& t, double* q) {
 }
 
 template <class T>
-void ScalapackSteps<T>::find_vectors(Tridiagonal& t, T* z) {
+void ScalapackSteps<T>::rotate(Tridiagonal& t, double* q) {
+  const Layout& whole = grid_.layout();
+  const Layout rows{whole.n, whole.block, whole.rows * whole.columns, 1};
+  const RankGrid grid(grid_.ranks(), rows);
+  const int n = int(rows.n), rank = grid.ranks().rank(), mine = int(rows.local_rows(rank));
+  std::vector<double> part, work;
+  const auto prepare = [&] {
+    part.assign(std::size_t(rows.local_size(rank)) + 1, 0.0);
+    for (std::int64_t i = 0; i < n; ++i) {
+      if (rows.owner(i, i) == rank) part[std::size_t(rows.place(i, i))] = 1;
+    }
+    work.resize(2 * std::size_t(n));
+  };
+  const auto step = [&] {
+    int info = 0;
+    dsteqr2_("I", &n, t.diagonal.data(), t.off_diagonal.data(), part.data(), &grid.leading(), &mine, work.data(),
+             &info);
+    if (info == 0) {
+      pdgemr2d_(&n, &n, part.data(), &one, &one, grid.descriptor(), q, &one, &one, grid_.descriptor(), &grid.context());
+    }
+    return info;
+  };
+  grid.demand("ScaLAPACK's dsteqr2", prepare, step);
+}
+
+template <class T>
+const char* ScalapackSteps<T>::find_vectors(Tridiagonal& t, T* z) {
   const Communicator& ranks = grid_.ranks();
   std::vector<double> real;
   double* q = nullptr;
@@ -158,26 +185,23 @@ void ScalapackSteps<T>::find_vectors(Tridiagonal& t, T* z) {
       q = z;
     }
   });
-  const std::int64_t size = grid_.layout().local_size(ranks.rank());
+  std::fill_n(q, grid_.layout().local_size(ranks.rank()), 0.0);  // as pdstedc takes it for
   const std::vector<double> d = t.diagonal, e = t.off_diagonal;
-  const double norm = tridiagonal_norm(d, e);
-  // In some clusters an eigenvalue of pdstedc is wrong by much more than rounding; that of a shifted matrix is not.
-  for (const double shift : {0.0, 0.3 * norm, -0.4 * norm, 0.7 * norm}) {
-    std::transform(d.begin(), d.end(), t.diagonal.begin(), [&](double x) { return x + shift; });
+  const auto agree = [&] { ranks.broadcast(t.diagonal.data(), t.diagonal.size() * sizeof(double), 0); };
+  const char* form = "divide and conquer (ScaLAPACK)";
+  divide(t, q);
+  agree();
+  double wrong = are_eigenvalues(d, e, t.diagonal, std::size_t(ranks.rank()), std::size_t(ranks.size())) ? 0 : 1;
+  ranks.maximum(&wrong, 1);
+  if (wrong != 0) {  // In some clusters an eigenvalue of pdstedc is off by much more than rounding.
+    t.diagonal = d;
     t.off_diagonal = e;
-    std::fill_n(q, size, 0.0);  // as pdstedc takes it for
-    divide(t, q);
-    for (double& value : t.diagonal) value -= shift;
-    ranks.broadcast(t.diagonal.data(), t.diagonal.size() * sizeof(double), 0);
-    double wrong = are_eigenvalues(d, e, t.diagonal, std::size_t(ranks.rank()), std::size_t(ranks.size())) ? 0 : 1;
-    ranks.maximum(&wrong, 1);
-    if (wrong != 0) continue;
-    if constexpr (is_complex<T>) std::copy(real.begin(), real.end(), z);
-    return;
+    rotate(t, q);
+    agree();
+    form = "QR (ScaLAPACK)";
   }
-  throw Error(ErrorCode::numerical,
-              "the eigenproblem on ranks: eigenvalues of ScaLAPACK's pdstedc are off by more than rounding: use ELPA "
-              "(`library`), or one rank");
+  if constexpr (is_complex<T>) std::copy(real.begin(), real.end(), z);
+  return form;
 }
 
 template <class T>
@@ -207,11 +231,10 @@ StandardSolution ScalapackSteps<T>::solve(const StandardProblem<T>& problem) {
   StandardSolution out;
   problem.run(phase::tridiagonalization, cube<T>(n, 4.0 / 3), [&] { t = reduce(problem.a); });
   problem.run(phase::tridiagonal, vectors ? cube<double>(n, 4.0 / 3) : 0, [&] {
-    vectors ? find_vectors(t, problem.z) : find_values(t);
+    out.form = vectors ? find_vectors(t, problem.z) : find_values(t);
     out.values = std::move(t.diagonal);
     out.range = problem.choose(out.values);
   });
-  out.form = vectors ? "divide and conquer (ScaLAPACK)" : "QR without vectors";
   if (!vectors) return out;
   problem.run(phase::back_to_standard, cube<T>(n, 2 * double(out.range.count) / double(n)),
               [&] { apply_q(problem.a, t.tau, problem.z, out.range); });

@@ -25,6 +25,8 @@ class RankGrid {
   bool here() const { return comm_ != MPI_COMM_NULL; }
   MPI_Comm comm() const { return comm_; }
   const int* descriptor() const { return descriptor_.data(); }
+  const int& context() const { return context_; }
+  const int& leading() const { return descriptor_.back(); }
 
   /// Calls step() on the ranks of the grid, after prepare(), which may fail for lack of memory, on all of them. Gives
   /// on all ranks what step() gives there: of several numbers the first that is not 0.
@@ -63,12 +65,14 @@ class ScalapackSteps : public SpreadSteps<T> {
     std::vector<T> tau;
   };
   Tridiagonal reduce(T* a);
-  /// The diagonal becomes the eigenvalues.
-  void find_values(Tridiagonal& t);
+  /// The diagonal becomes the eigenvalues; by which method.
+  const char* find_values(Tridiagonal& t);
   /// The same, and Z the vectors.
-  void find_vectors(Tridiagonal& t, T* z);
+  const char* find_vectors(Tridiagonal& t, T* z);
   /// The same in real numbers, as pdstedc has it.
   void divide(Tridiagonal& t, double* q);
+  /// The same by implicit QR, as in pdsyev: each rank rotates whole rows of Q. Slower, and sure.
+  void rotate(Tridiagonal& t, double* q);
   void apply_q(const T* a, const std::vector<T>& tau, T* z, IndexRange columns);
 };
 
