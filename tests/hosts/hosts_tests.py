@@ -232,6 +232,10 @@ class RankTest(ProgramTest):
             self.assertEqual(process.stderr, "", process.stdout)
         return process.stdout.splitlines()
 
+    def skip_without_scalapack(self):
+        if not glob.glob(os.path.join(os.path.dirname(library()), "libquadrille_eigen_ranks.so")):
+            self.skipTest("Quadrille is built without ScaLAPACK")
+
 
 class RankSafety(RankTest):
     """Under AddressSanitizer too."""
@@ -247,6 +251,13 @@ class RankSafety(RankTest):
         calls, wrong = re.fullmatch(r"(\d+) calls, (\d+) wrong", line).groups()
         self.assertEqual(wrong, "0")
         self.assertGreater(int(calls), 65)
+
+    def test_a_mistake_with_an_eigenproblem_on_one_rank_ends_the_call_on_all(self):
+        self.skip_without_scalapack()
+        line, = self.on_ranks(built("eigen_failing_on_ranks"))
+        calls, wrong = re.fullmatch(r"(\d+) calls, (\d+) wrong", line).groups()
+        self.assertEqual(wrong, "0")
+        self.assertGreater(int(calls), 60)
 
 
 class Ranks(RankTest):
@@ -341,6 +352,22 @@ class Ranks(RankTest):
                     energy, within = map(float, line.split())
                     self.assertEqual(energy, job["energy"])
                     self.assertAlmostEqual(within, job["electrons"], delta=1e-9)
+
+    def test_eigenproblems_on_a_grid_are_those_of_one_process(self):
+        self.skip_without_scalapack()
+        for ranks, n, *grid in ((1, 30, 0, 0, 0, "R"), (3, 53, 1, 3, 7, "R"), (4, 60, 0, 0, 0, "C"), (6, 47, 3, 2, 5, "C")):
+            for library in ("auto", "scalapack") if ranks == 4 else ("auto",):
+                with self.subTest(ranks=ranks, library=library):
+                    line, = self.on_ranks(built("eigen_on_ranks_c"), library, *map(str, (n, *grid, harness.SEED)), ranks=ranks)
+                    count, values, vectors = re.fullmatch(r"(\d+) problems, values (\S+), vectors (\S+)", line).groups()
+                    self.assertEqual(count, "24")
+                    self.assertLess(float(values), 1e-11)
+                    self.assertLess(float(vectors), 1e-8)
+        if os.path.exists(built("eigen_on_ranks_fortran")):
+            line, = self.on_ranks(built("eigen_on_ranks_fortran"), "70", ranks=4)
+            values, vectors = re.fullmatch(r"values +(\S+), vectors +(\S+)", line).groups()
+            self.assertLess(float(values), 1e-14)
+            self.assertLess(float(vectors), 1e-12)
 
     def test_threads_with_contexts_of_their_own(self):
         said, = self.on_ranks(built("threads_on_ranks_cpp"), "funneled")

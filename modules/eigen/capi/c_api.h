@@ -1,6 +1,14 @@
 /* The eigenproblem A x = lambda B x for C, and for what calls C. Every call returns a status; no exception leaves.
  * Matrices are in the memory of the host, n x n by columns as in LAPACK; of A and B one triangle is read. Complex
- * numbers are pairs of doubles, real and imaginary part. */
+ * numbers are pairs of doubles, real and imaginary part.
+ *
+ * Ranks. On a grid (quadrille_eigen_grid_create) each rank of an MPI communicator has a part of a matrix, as in
+ * ScaLAPACK. All ranks make the calls that are marked "collective" in the same order with the same arguments, but for
+ * arrays and leading dimensions. One that fails on one rank fails on all, with QUADRILLE_FAILED_ELSEWHERE where nothing
+ * was wrong. Exceptions, in which the other ranks wait forever: on one rank a handle is not valid, or of another
+ * communicator; the call comes from a thread that may not use MPI; or memory runs out inside of the library. The host
+ * initializes and finalizes MPI, and destroys factors and grids before that. The library must be built with the same
+ * MPI, and with ScaLAPACK. */
 #ifndef QUADRILLE_MODULES_EIGEN_C_API_H
 #define QUADRILLE_MODULES_EIGEN_C_API_H
 
@@ -26,7 +34,7 @@ __attribute__((visibility("default"))) quadrille_status quadrille_eigen_factor_c
     char triangle, int64_t n, const double* b, int64_t ldb, quadrille_eigen_factor** factor);
 __attribute__((visibility("default"))) quadrille_status quadrille_eigen_factor_create_complex(
     char triangle, int64_t n, const double* b, int64_t ldb, quadrille_eigen_factor** factor);
-/* For a factor that is null or destroyed nothing happens. */
+/* For a factor that is null or destroyed nothing happens. Collective for one on a grid. */
 __attribute__((visibility("default"))) void quadrille_eigen_factor_destroy(quadrille_eigen_factor* factor);
 
 /* Which pairs are wanted. Zero the struct, then set `struct_size` to its size: all pairs, of the lower triangle. */
@@ -64,6 +72,61 @@ __attribute__((visibility("default"))) quadrille_status quadrille_eigen_double(
     const quadrille_eigen_factor* factor, double* values, double* vectors, int64_t ldv, quadrille_eigen_report* report);
 __attribute__((visibility("default"))) quadrille_status quadrille_eigen_complex(
     const quadrille_eigen_options* options, int64_t n, const double* a, int64_t lda,
+    const quadrille_eigen_factor* factor, double* values, double* vectors, int64_t ldv, quadrille_eigen_report* report);
+
+/* How n x n matrices lie on ranks: in blocks of block x block, which the rows and columns of a grid of ranks take in
+ * turns, the first ones at place (0, 0): ScaLAPACK's descriptor with MB = NB = block and RSRC = CSRC = 0. Zero the
+ * struct, then set `struct_size` to its size: everything is chosen. */
+typedef struct quadrille_eigen_distribution {
+  uint32_t struct_size;
+  int32_t rows; /* of the grid; ranks beyond rows x columns have no part; 0 and 0: chosen for n */
+  int32_t columns;
+  char order; /* the places of ranks 0, 1, 2 ...: 'R' row by row, 'C' column by column, as in BLACS; 0: 'R' */
+  char padding[3];
+  int64_t block;       /* 0: chosen, 64 for large matrices */
+  const char* library; /* "elpa", "scalapack"; "auto" or null: ELPA where Quadrille is built with it */
+} quadrille_eigen_distribution;
+
+/* What a rank has. Set `struct_size` to the size of the struct before the call: no more than that is written. */
+typedef struct quadrille_eigen_part {
+  uint32_t struct_size;
+  int32_t rows; /* of the grid */
+  int32_t columns;
+  int32_t row; /* this rank's place, from 0; -1: it has none */
+  int32_t column;
+  int32_t padding;
+  int64_t block;
+  int64_t local_rows; /* of its part of an n x n matrix */
+  int64_t local_columns;
+} quadrille_eigen_part;
+
+/* `communicator`: the address of an MPI_Comm, of which the library uses a copy; in Fortran its integer handle.
+ * distribution: null for all that is chosen. Factors keep the grid that they are on. Collective. */
+typedef struct quadrille_eigen_grid quadrille_eigen_grid;
+__attribute__((visibility("default"))) quadrille_status quadrille_eigen_grid_create(
+    const void* communicator, int64_t n, const quadrille_eigen_distribution* distribution, quadrille_eigen_grid** grid);
+__attribute__((visibility("default"))) quadrille_status quadrille_eigen_grid_create_fortran(
+    int communicator, int64_t n, const quadrille_eigen_distribution* distribution, quadrille_eigen_grid** grid);
+/* For a grid that is null or destroyed nothing happens. Collective. */
+__attribute__((visibility("default"))) void quadrille_eigen_grid_destroy(quadrille_eigen_grid* grid);
+__attribute__((visibility("default"))) quadrille_status quadrille_eigen_grid_part(const quadrille_eigen_grid* grid,
+                                                                                  quadrille_eigen_part* part);
+
+/* As quadrille_eigen_factor_create_*, of the part of B that this rank has. Collective. */
+__attribute__((visibility("default"))) quadrille_status quadrille_eigen_factor_create_double_on(
+    const quadrille_eigen_grid* grid, char triangle, const double* b, int64_t ldb, quadrille_eigen_factor** factor);
+__attribute__((visibility("default"))) quadrille_status quadrille_eigen_factor_create_complex_on(
+    const quadrille_eigen_grid* grid, char triangle, const double* b, int64_t ldb, quadrille_eigen_factor** factor);
+
+/* As quadrille_eigen_double and _complex, of parts of matrices. factor: on the same grid, or null. values: the wanted
+ * ones, on every rank. vectors: this rank's part of an n x n matrix in which column j is the vector of eigenvalue
+ * number j, counted from 1; columns of other vectors are left as they are. An element that is not finite is named as
+ * one of the lower triangle. Of ELPA tridiagonal_seconds has all that finds X from L^-1 A L^-H. Collective. */
+__attribute__((visibility("default"))) quadrille_status quadrille_eigen_double_on(
+    const quadrille_eigen_grid* grid, const quadrille_eigen_options* options, const double* a, int64_t lda,
+    const quadrille_eigen_factor* factor, double* values, double* vectors, int64_t ldv, quadrille_eigen_report* report);
+__attribute__((visibility("default"))) quadrille_status quadrille_eigen_complex_on(
+    const quadrille_eigen_grid* grid, const quadrille_eigen_options* options, const double* a, int64_t lda,
     const quadrille_eigen_factor* factor, double* values, double* vectors, int64_t ldv, quadrille_eigen_report* report);
 
 /* What the last call of this thread that failed had to say; "" when none did. Valid until the next one fails. */

@@ -1,11 +1,20 @@
 #include "modules/eigen/ranks/library.h"
 
+#include "core/comm/agreement.h"
 #include "core/comm/ranks.h"
 #include "core/error.h"
+#include "core/system/memory.h"
 
 #include <fmt/format.h>
 
 namespace quadrille::eigen {
+
+void require_memory_of_ranks(const Communicator& ranks, const SpreadLibrary& library, double bytes,
+                             const std::string& what) {
+  const int of_host = library.ranks_of_host();
+  all_or_none(ranks,
+              [&] { require_memory(bytes * of_host, fmt::format("{}, by the {} ranks of a host,", what, of_host)); });
+}
 
 std::unique_ptr<SpreadLibrary> load_spread_library(const Communicator& ranks, const std::string& name) {
   std::string reason = "these ranks are not MPI's";

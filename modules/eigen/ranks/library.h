@@ -46,6 +46,8 @@ class SpreadSteps {
   virtual ~SpreadSteps() = default;
   /// Bytes that solve() takes besides the matrices, on the rank that takes most.
   virtual double work_bytes(bool vectors) const = 0;
+  /// A := A^H, of a whole matrix: what was the upper triangle of a Hermitian one is then the lower one.
+  virtual void transpose(T* a) = 0;
   /// B := L; the number of the first leading minor that is not positive, 0 for none.
   virtual std::int64_t cholesky(T* b) = 0;
   /// A := L^-1 A L^-H
@@ -80,6 +82,11 @@ class SpreadLibrary {
     }
   }
 };
+
+/// Throws NotEnoughMemory on all ranks unless every host has memory for its ranks, each of which takes `bytes` for
+/// `what`. Collective.
+void require_memory_of_ranks(const Communicator& ranks, const SpreadLibrary& library, double bytes,
+                             const std::string& what);
 
 /// Loads libquadrille_eigen_ranks.so. `name`: elpa, scalapack, or auto: ELPA where this Quadrille is built with it.
 /// Collective. Errors, on all ranks: ErrorCode::unsupported, saying what to install, where it is built without, and for

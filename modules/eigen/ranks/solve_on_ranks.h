@@ -6,7 +6,10 @@
 #include "modules/eigen/ranks/library.h"
 #include "modules/eigen/solve.h"
 
+#include <fmt/format.h>
+
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace quadrille::eigen {
@@ -47,6 +50,13 @@ struct SpreadPairs {
 /// dropped. Errors: those of solve(), on all ranks; ErrorCode::numerical where the library finds no solution.
 template <class T>
 SpreadPairs<T> solve_on_ranks(SpreadProblem<T> problem);
+
+/// "the generalized eigenproblem of 100 real rows", for messages.
+template <class T>
+std::string problem_text(std::int64_t n, bool generalized) {
+  return fmt::format("the {}eigenproblem of {} {} rows", generalized ? "generalized " : "", n,
+                     is_complex<T> ? "complex" : "real");
+}
 
 /// Bytes that a rank has at once at most, from the reading of the matrices to the check of the pairs. Collective.
 template <class T>

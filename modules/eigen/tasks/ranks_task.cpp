@@ -35,12 +35,7 @@ void solve_request(const TaskContext& context, const Request& request, const Spr
   log().info("{}: {} rows, {}{}: {}, {} x {} ranks, blocks of {}, up to {} of memory for each", context.task_name(), n,
              is_complex<T> ? "complex" : "real", generalized ? ", generalized" : "", library.name(), layout.rows,
              layout.columns, layout.block, bytes_text(bytes));
-  all_or_none(ranks, [&] {
-    require_memory(
-        bytes * library.ranks_of_host(),
-        fmt::format("the {}eigenproblem of {} {} rows, by the {} ranks of a host,", generalized ? "generalized " : "",
-                    n, is_complex<T> ? "complex" : "real", library.ranks_of_host()));
-  });
+  require_memory_of_ranks(ranks, library, bytes, problem_text<T>(n, generalized));
   std::vector<T> a = blamed("a", [&] { return read_spread<T>(ranks, layout, request.a); }), b, a_kept, b_kept;
   if (generalized) b = blamed("b", [&] { return read_spread<T>(ranks, layout, *request.b); });
   all_or_none(ranks, [&] {

@@ -30,6 +30,7 @@ const char* name_of(Kind kind) {
     case Kind::block_matrix: return "block matrix";
     case Kind::pair_forces: return "handle of pair forces";
     case Kind::eigen_factor: return "Cholesky factor";
+    case Kind::eigen_grid: return "grid of an eigenproblem";
     case Kind::none: break;
   }
   return nullptr;

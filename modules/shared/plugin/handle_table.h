@@ -28,7 +28,8 @@ enum class Kind : std::uint8_t {
   block_grid = 0x56,
   block_matrix = 0x57,
   pair_forces = 0x58,
-  eigen_factor = 0x59
+  eigen_factor = 0x59,
+  eigen_grid = 0x5a
 };
 
 /// Of any value; none of those below where it is no handle.

@@ -58,6 +58,15 @@ double ScalapackSteps<T>::work_bytes(bool vectors) const {
 }
 
 template <class T>
+void ScalapackSteps<T>::transpose(T* a) {
+  const int n = int(grid_.layout().n), *const of = grid_.descriptor();
+  const T unit = 1, zero = 0;
+  std::vector<T> given;
+  all_or_none(grid_.ranks(), [&] { given.assign(a, a + grid_.layout().local_size(grid_.ranks().rank())); });
+  if (grid_.here()) Routines<T>::tranc(&n, &n, &unit, given.data(), &one, &one, of, &zero, a, &one, &one, of);
+}
+
+template <class T>
 std::int64_t ScalapackSteps<T>::cholesky(T* b) {
   const int n = int(grid_.layout().n);
   return grid_.run([] {},

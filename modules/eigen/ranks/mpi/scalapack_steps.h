@@ -48,6 +48,7 @@ class ScalapackSteps : public SpreadSteps<T> {
   ScalapackSteps(const Communicator& ranks, const Layout& layout) : grid_(ranks, layout) {}
 
   double work_bytes(bool vectors) const override;
+  void transpose(T* a) override;
   std::int64_t cholesky(T* b) override;
   void to_standard(T* a, const T* l) override;
   StandardSolution solve(const StandardProblem<T>& problem) override;

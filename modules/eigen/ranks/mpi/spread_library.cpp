@@ -27,9 +27,11 @@ void require_counts(const Layout& layout) {
                   std::int64_t(std::sqrt(double(most) / 2 * layout.rows * layout.columns)), most / 32));
 }
 
-class ScalapackLibrary : public SpreadLibrary {
+/// A library of steps.
+template <template <class> class Steps>
+class LibraryOf final : public SpreadLibrary {
  public:
-  explicit ScalapackLibrary(const Communicator& ranks) : ranks_(ranks) {
+  LibraryOf(const Communicator& ranks, const char* name) : ranks_(ranks), name_(name) {
     MPI_Comm host = MPI_COMM_NULL;
     const MPI_Comm all = MPI_Comm_f2c(MPI_Fint(*ranks.fortran_number()));
     if (MPI_Comm_split_type(all, MPI_COMM_TYPE_SHARED, ranks.rank(), MPI_INFO_NULL, &host) != MPI_SUCCESS) {
@@ -39,44 +41,29 @@ class ScalapackLibrary : public SpreadLibrary {
     MPI_Comm_free(&host);
   }
 
-  std::string name() const override { return "ScaLAPACK"; }
+  std::string name() const override { return name_; }
   int ranks_of_host() const override { return ranks_of_host_; }
   std::unique_ptr<SpreadSteps<double>> real_steps(const Layout& layout) const override {
     require_counts(layout);
-    return std::make_unique<ScalapackSteps<double>>(ranks_, layout);
+    return std::make_unique<Steps<double>>(ranks_, layout);
   }
   std::unique_ptr<SpreadSteps<Complex>> complex_steps(const Layout& layout) const override {
     require_counts(layout);
-    return std::make_unique<ScalapackSteps<Complex>>(ranks_, layout);
+    return std::make_unique<Steps<Complex>>(ranks_, layout);
   }
 
- protected:
-  const Communicator& ranks_;
-
  private:
+  const Communicator& ranks_;
+  const char* name_;
   int ranks_of_host_ = 1;
 };
 
-#ifdef QUADRILLE_HAVE_ELPA
-class ElpaLibrary final : public ScalapackLibrary {
- public:
-  explicit ElpaLibrary(const Communicator& ranks) : ScalapackLibrary(ranks) { begin_elpa(); }
-
-  std::string name() const override { return "ELPA"; }
-  std::unique_ptr<SpreadSteps<double>> real_steps(const Layout& layout) const override {
-    require_counts(layout);
-    return std::make_unique<ElpaSteps<double>>(ranks_, layout);
-  }
-  std::unique_ptr<SpreadSteps<Complex>> complex_steps(const Layout& layout) const override {
-    require_counts(layout);
-    return std::make_unique<ElpaSteps<Complex>>(ranks_, layout);
-  }
-};
-#endif
-
 SpreadLibrary* make_library(const Communicator& ranks, [[maybe_unused]] std::string_view name) {
 #ifdef QUADRILLE_HAVE_ELPA
-  if (name != "scalapack") return new ElpaLibrary(ranks);
+  if (name != "scalapack") {
+    begin_elpa();
+    return new LibraryOf<ElpaSteps>(ranks, "ELPA");
+  }
 #else
   if (name == "elpa") {
     throw Error(ErrorCode::unsupported,
@@ -84,7 +71,7 @@ SpreadLibrary* make_library(const Communicator& ranks, [[maybe_unused]] std::str
                 "ScaLAPACK");
   }
 #endif
-  return new ScalapackLibrary(ranks);
+  return new LibraryOf<ScalapackSteps>(ranks, "ScaLAPACK");
 }
 
 }  // namespace

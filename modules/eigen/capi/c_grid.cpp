@@ -1,0 +1,278 @@
+// Matrices on the ranks of a host: c_api.h.
+#include "core/comm/agreement.h"
+#include "core/error.h"
+#include "modules/eigen/capi/c_objects.h"
+#include "modules/eigen/ranks/spread.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <utility>
+
+namespace quadrille::eigen {
+namespace {
+
+using c_calls::demand;
+using c_calls::refuse;
+
+constexpr const char* rule = "all ranks of a grid must make the same call, one after the other in the same order";
+
+/// Runs `check` on all ranks before a collective call goes on, which it describes: the same on all.
+void agree(const HostGrid& grid, const std::function<std::string()>& check) {
+  std::string call;
+  c_calls::together(grid.ranks.get(), *grid.all, call, rule, [&] { call = check(); });
+}
+
+bool by_columns(char order) { return order == 'C' || order == 'c'; }
+
+/// The number of a rank in a grid that is filled column by column, where places are numbered row by row.
+int number_by_columns(int rank, const Layout& layout) {
+  return layout.has(rank) ? rank % layout.rows * layout.columns + rank / layout.rows : rank;
+}
+
+Layout layout_of(std::int64_t n, const quadrille_eigen_distribution& wanted, int ranks) {
+  if (n < 1) refuse(fmt::format("n = {}: it must be at least 1", n));
+  if (std::string("RrCc").find(wanted.order == 0 ? 'R' : wanted.order) == std::string::npos) {
+    refuse(std::string("order = '") + wanted.order + "': it must be 'R' (row by row) or 'C' (column by column)");
+  }
+  if (wanted.rows < 0 || wanted.columns < 0 || (wanted.rows == 0) != (wanted.columns == 0)) {
+    refuse(fmt::format("a grid of {} x {} ranks: give both numbers, or 0 for both", wanted.rows, wanted.columns));
+  }
+  if (wanted.block < 0) refuse(fmt::format("block = {}: it must be positive, or 0", wanted.block));
+  Layout layout = layout_for(n, ranks);
+  if (wanted.rows > 0) {
+    layout.rows = wanted.rows;
+    layout.columns = wanted.columns;
+  }
+  if (wanted.block > 0) layout.block = wanted.block;
+  if (std::int64_t(layout.rows) * layout.columns > ranks) {
+    refuse(fmt::format("a grid of {} x {} ranks: the communicator has {}", layout.rows, layout.columns, ranks));
+  }
+  return layout;
+}
+
+std::string library_name(const char* given) {
+  const std::string name = given == nullptr ? "auto" : given;
+  if (name != "auto" && name != "elpa" && name != "scalapack") {
+    refuse(fmt::format("library = \"{}\": it must be auto, elpa or scalapack", name));
+  }
+  return name;
+}
+
+quadrille_eigen_grid* grid_over(const HostCommunicator& communicator, std::int64_t n,
+                                const quadrille_eigen_distribution* given, const void* handle) {
+  auto grid = std::make_shared<HostGrid>();
+  grid->ranks = quadrille::ranks_of(communicator);
+  grid->all = grid->ranks->communicator({1, 1, 1, grid->ranks->size()});
+  std::string library;
+  char order = 0;
+  agree(*grid, [&] {
+    demand(handle, "grid");
+    const auto wanted = given == nullptr ? quadrille_eigen_distribution{} : c_calls::known_options(given);
+    library = library_name(wanted.library);
+    order = wanted.order;
+    grid->layout = layout_of(n, wanted, grid->ranks->size());
+    return fmt::format("quadrille_eigen_grid_create for {} rows in blocks of {} on {} x {} ranks, {}, by {}", n,
+                       grid->layout.block, grid->layout.rows, grid->layout.columns,
+                       by_columns(order) ? "column by column" : "row by row", library);
+  });
+  if (by_columns(order)) {
+    grid->all.reset();
+    grid->ranks = grid->ranks->numbered(number_by_columns(grid->ranks->rank(), grid->layout));
+    grid->all = grid->ranks->communicator({1, 1, 1, grid->ranks->size()});
+  }
+  grid->library = load_spread_library(*grid->all, library);
+  grid->real = grid->library->steps<double>(grid->layout);
+  grid->complex = grid->library->steps<Complex>(grid->layout);
+  return c_calls::handle_of<quadrille_eigen_grid>(std::move(grid));
+}
+
+/// This rank's part with leading dimension ld, whose numbers the call `name`s.
+void check_part(const HostGrid& grid, const char* name, const double* part, std::int64_t ld) {
+  const Layout& layout = grid.layout;
+  const int rank = grid.all->rank();
+  if (layout.local_size(rank) == 0) return;
+  demand(part, name);
+  if (ld < layout.local_rows(rank)) {
+    refuse(fmt::format("the leading dimension of this rank's part of {} is {}: it must be at least its rows, {}", name,
+                       ld, layout.local_rows(rank)));
+  }
+}
+
+/// A copy of it, of which the lower triangle counts. Collective.
+template <class T>
+std::vector<T> copy_of_part(HostGrid& grid, Triangle triangle, const double* part, std::int64_t ld) {
+  const Layout& layout = grid.layout;
+  const int rank = grid.all->rank();
+  const std::int64_t rows = layout.local_rows(rank);
+  std::vector<T> out;
+  all_or_none(*grid.all, [&] {
+    out.resize(std::size_t(layout.local_size(rank)));
+    for (std::int64_t j = 0; rows > 0 && j < layout.local_columns(rank); ++j) {
+      std::copy_n(reinterpret_cast<const T*>(part) + j * ld, rows, out.data() + j * rows);
+    }
+  });
+  if (triangle == Triangle::upper) grid.steps<T>().transpose(out.data());
+  return out;
+}
+
+template <class T>
+void create_on(const quadrille_eigen_grid* handle, char triangle, const double* b, std::int64_t ldb,
+               quadrille_eigen_factor** factor) {
+  const auto grid = c_calls::find<HostGrid>(handle);
+  Triangle half = Triangle::lower;
+  agree(*grid, [&] {
+    demand(factor, "factor");
+    half = triangle_of(triangle);
+    check_part(*grid, "b", b, ldb);
+    return fmt::format("quadrille_eigen_factor_create_{}_on, triangle {}", is_complex<T> ? "complex" : "double",
+                       half == Triangle::lower ? 'L' : 'U');
+  });
+  SpreadFactor<T> made =
+      factor_on_ranks(*grid->all, grid->layout, grid->steps<T>(), copy_of_part<T>(*grid, half, b, ldb));
+  *factor = c_calls::handle_of<quadrille_eigen_factor>(std::make_shared<HostFactor>(HostFactor{grid, std::move(made)}));
+}
+
+/// What a call asks of a problem on a grid.
+struct Wanted {
+  quadrille_eigen_options options{};
+  Triangle triangle = Triangle::lower;
+  Fraction fraction;
+
+  std::string text() const {
+    return fmt::format("vectors {}, {} to {}, {} to {}, room {}, triangle {}", int(options.vectors), options.first,
+                       options.last, options.low, options.high, options.room, triangle == Triangle::lower ? 'L' : 'U');
+  }
+};
+
+Wanted wanted_of(const quadrille_eigen_options* given, std::int64_t n) {
+  demand(given, "options");
+  Wanted out;
+  out.options = c_calls::known_options(given);
+  out.triangle = triangle_of(out.options.triangle == 0 ? 'L' : out.options.triangle);
+  out.fraction = fraction_of(out.options);
+  out.fraction.check(n);
+  return out;
+}
+
+template <class T>
+void solve_on(const quadrille_eigen_grid* handle, const quadrille_eigen_options* given, const double* a,
+              std::int64_t lda, const quadrille_eigen_factor* factor_handle, double* values, double* vectors,
+              std::int64_t ldv, quadrille_eigen_report* report) {
+  const auto grid = c_calls::find<HostGrid>(handle);
+  std::shared_ptr<HostFactor> factor;
+  const Layout& layout = grid->layout;
+  const SpreadFactor<T>* b = nullptr;
+  Wanted wanted;
+  agree(*grid, [&] {
+    wanted = wanted_of(given, layout.n);
+    check_report(report);
+    demand(values, "values");
+    check_part(*grid, "a", a, lda);
+    if (wanted.fraction.kind() != Fraction::Kind::none) check_part(*grid, "vectors", vectors, ldv);
+    if (factor_handle != nullptr) factor = c_calls::find<HostFactor>(factor_handle);
+    if (factor != nullptr && factor->grid != grid) refuse("factor is not of a matrix on this grid");
+    if (factor != nullptr) b = &numbers_of<T, SpreadFactor>(*factor);
+    return fmt::format("quadrille_eigen_{}_on, {}, {}", is_complex<T> ? "complex" : "double", wanted.text(),
+                       b == nullptr ? "B = 1" : "with a factor");
+  });
+  const SpreadPairs<T> found = solve_on_ranks(SpreadProblem<T>{
+      *grid->all, layout, grid->steps<T>(), copy_of_part<T>(*grid, wanted.triangle, a, lda), b, wanted.fraction, {}});
+  check_room(wanted.options, found.pairs.range.count);
+  std::copy(found.pairs.values.begin(), found.pairs.values.end(), values);
+  if (!found.vectors.empty()) {
+    const int rank = grid->all->rank();
+    const std::int64_t rows = layout.local_rows(rank), first = found.pairs.range.first,
+                       end = layout.columns_before(rank, first + found.pairs.range.count);
+    for (std::int64_t j = layout.columns_before(rank, first); j < end; ++j) {
+      std::copy_n(found.vectors.data() + j * rows, rows, reinterpret_cast<T*>(vectors) + j * ldv);
+    }
+  }
+  write_report(found.pairs.range, found.pairs.phases, report);
+}
+
+void describe(const quadrille_eigen_grid* handle, quadrille_eigen_part* part) {
+  const auto grid = c_calls::find<HostGrid>(handle);
+  demand(part, "part");
+  if (part->struct_size < sizeof part->struct_size || part->struct_size > sizeof *part) {
+    refuse(fmt::format("part: struct_size = {}: it must be the size of the struct, {} in this version",
+                       part->struct_size, sizeof *part));
+  }
+  const Layout& layout = grid->layout;
+  const int rank = grid->all->rank();
+  const bool here = layout.has(rank);
+  const quadrille_eigen_part out{part->struct_size,
+                                 layout.rows,
+                                 layout.columns,
+                                 here ? layout.row_of(rank) : -1,
+                                 here ? layout.column_of(rank) : -1,
+                                 0,
+                                 layout.block,
+                                 layout.local_rows(rank),
+                                 layout.local_columns(rank)};
+  std::memcpy(part, &out, out.struct_size);
+}
+
+}  // namespace
+}  // namespace quadrille::eigen
+
+using namespace quadrille::eigen;
+using quadrille::c_calls::demand;
+
+extern "C" {
+
+quadrille_status quadrille_eigen_grid_create(const void* communicator, int64_t n,
+                                             const quadrille_eigen_distribution* distribution,
+                                             quadrille_eigen_grid** grid) {
+  return guarded("quadrille_eigen_grid_create", [&] {
+    demand(communicator, "communicator");
+    quadrille_eigen_grid* const made = grid_over({.address = communicator}, n, distribution, grid);
+    *grid = made;
+  });
+}
+
+quadrille_status quadrille_eigen_grid_create_fortran(int communicator, int64_t n,
+                                                     const quadrille_eigen_distribution* distribution,
+                                                     quadrille_eigen_grid** grid) {
+  return guarded("quadrille_eigen_grid_create_fortran", [&] {
+    quadrille_eigen_grid* const made = grid_over({.fortran = communicator}, n, distribution, grid);
+    *grid = made;
+  });
+}
+
+void quadrille_eigen_grid_destroy(quadrille_eigen_grid* grid) { quadrille::c_calls::destroy_if_valid<HostGrid>(grid); }
+
+quadrille_status quadrille_eigen_grid_part(const quadrille_eigen_grid* grid, quadrille_eigen_part* part) {
+  return guarded("quadrille_eigen_grid_part", [&] { describe(grid, part); });
+}
+
+quadrille_status quadrille_eigen_factor_create_double_on(const quadrille_eigen_grid* grid, char triangle,
+                                                         const double* b, int64_t ldb,
+                                                         quadrille_eigen_factor** factor) {
+  return guarded("quadrille_eigen_factor_create_double_on", [&] { create_on<double>(grid, triangle, b, ldb, factor); });
+}
+quadrille_status quadrille_eigen_factor_create_complex_on(const quadrille_eigen_grid* grid, char triangle,
+                                                          const double* b, int64_t ldb,
+                                                          quadrille_eigen_factor** factor) {
+  return guarded("quadrille_eigen_factor_create_complex_on",
+                 [&] { create_on<Complex>(grid, triangle, b, ldb, factor); });
+}
+
+quadrille_status quadrille_eigen_double_on(const quadrille_eigen_grid* grid, const quadrille_eigen_options* options,
+                                           const double* a, int64_t lda, const quadrille_eigen_factor* factor,
+                                           double* values, double* vectors, int64_t ldv,
+                                           quadrille_eigen_report* report) {
+  return guarded("quadrille_eigen_double_on",
+                 [&] { solve_on<double>(grid, options, a, lda, factor, values, vectors, ldv, report); });
+}
+quadrille_status quadrille_eigen_complex_on(const quadrille_eigen_grid* grid, const quadrille_eigen_options* options,
+                                            const double* a, int64_t lda, const quadrille_eigen_factor* factor,
+                                            double* values, double* vectors, int64_t ldv,
+                                            quadrille_eigen_report* report) {
+  return guarded("quadrille_eigen_complex_on",
+                 [&] { solve_on<Complex>(grid, options, a, lda, factor, values, vectors, ldv, report); });
+}
+
+}  // extern "C"

@@ -1,0 +1,69 @@
+// What stands behind the handles of c_api.h, and what calls on one process and on ranks share.
+#pragma once
+
+#include "core/comm/ranks.h"
+#include "modules/eigen/capi/c_api.h"
+#include "modules/eigen/factor.h"
+#include "modules/eigen/problem.h"
+#include "modules/eigen/ranks/library.h"
+#include "modules/eigen/ranks/solve_on_ranks.h"
+#include "modules/shared/plugin/c_calls.h"
+#include "modules/shared/plugin/handle_table.h"
+
+#include <complex>
+#include <functional>
+#include <memory>
+#include <variant>
+#include <vector>
+
+namespace quadrille::eigen {
+
+using Complex = std::complex<double>;
+
+/// The ranks of a host, and how matrices lie on them.
+struct HostGrid {
+  static constexpr c_calls::Kind kind = c_calls::Kind::eigen_grid;
+  std::unique_ptr<Ranks> ranks;
+  std::shared_ptr<const Communicator> all;
+  Layout layout;
+  std::unique_ptr<SpreadLibrary> library;
+  std::unique_ptr<SpreadSteps<double>> real;
+  std::unique_ptr<SpreadSteps<Complex>> complex;
+
+  template <class T>
+  SpreadSteps<T>& steps() {
+    if constexpr (is_complex<T>) {
+      return *complex;
+    } else {
+      return *real;
+    }
+  }
+};
+
+struct HostFactor {
+  static constexpr c_calls::Kind kind = c_calls::Kind::eigen_factor;
+  std::shared_ptr<HostGrid> grid;  // first: it ends last; null: one process
+  std::variant<Factor<double>, Factor<Complex>, SpreadFactor<double>, SpreadFactor<Complex>> factor;
+};
+
+/// Its factor, Factor<T> or SpreadFactor<T>. Throws where it is of the other type of numbers.
+template <class T, template <class> class Kept>
+const Kept<T>& numbers_of(const HostFactor& factor) {
+  const auto* const found = std::get_if<Kept<T>>(&factor.factor);
+  if (found == nullptr) c_calls::refuse(is_complex<T> ? "A is complex, but B is real" : "A is real, but B is complex");
+  return *found;
+}
+
+/// Runs a C call and keeps the message of one that fails.
+quadrille_status guarded(const char* name, const std::function<void()>& call) noexcept;
+const char* message_of_last_failure();
+
+Triangle triangle_of(char letter);
+Fraction fraction_of(const quadrille_eigen_options& options);
+void check_report(const quadrille_eigen_report* report);
+/// Throws where an interval has more pairs than the host has room for.
+void check_room(const quadrille_eigen_options& options, std::int64_t pairs);
+/// `to` may be null.
+void write_report(IndexRange range, const std::vector<Phase>& phases, quadrille_eigen_report* to);
+
+}  // namespace quadrille::eigen
