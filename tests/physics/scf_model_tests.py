@@ -151,7 +151,12 @@ class ScfModel(ProgramTest):
     def test_a_loop_that_is_not_done_is_a_warning(self):
         results = self.run_job(self.job(max_scf=2), status=3)
         self.assertFalse(results["scf_model"]["converged"])
-        self.assertIn("has not converged after 2 iterations", str(results["warnings"]))
+        self.assertIn("has not converged after 2 iterations: the last changed the energy by", str(results["warnings"]))
+        for more in ({}, {"method": "curvy"}):
+            with self.subTest(**more):
+                results = self.run_job(self.job(max_scf=1, **more), "--force", status=3)
+                self.assertEqual(results["warnings"], [
+                    "scf_model: the self-consistent loop has not converged after 1 iteration: at least two are needed"])
 
     def test_a_density_matrix_that_does_not_converge_ends_the_loop(self):
         for more in ({}, {"method": "curvy"}):

@@ -189,6 +189,13 @@ void save_matrices(const TaskContext& context, const M& h, const M& s, double el
   save_numbers(context, "save.blocks", {sizes.begin(), sizes.end()});
 }
 
+/// The first iteration has no energy before it to compare with.
+std::string last_change_text(const std::vector<ScfIteration>& iterations) {
+  if (iterations.size() == 1) return "1 iteration: at least two are needed";
+  return fmt::format("{} iterations: the last changed the energy by {:.2e}", iterations.size(),
+                     iterations.back().change);
+}
+
 /// M says where the matrices are: on the CPU or on a GPU.
 template <class M>
 void run_with(const TaskContext& context, const SccModel<M>& model, double electrons) {
@@ -232,10 +239,7 @@ void run_with(const TaskContext& context, const SccModel<M>& model, double elect
   save_matrices(context, scf.h, model.s, scf.electrons);
   if (!scf.density_failure.empty()) context.warn(scf.density_failure);
   if (!scf.converged && scf.density_failure.empty()) {
-    context.warn(
-        fmt::format("the self-consistent loop has not converged after {} iterations: the last changed the energy "
-                    "by {:.2e}",
-                    scf.iterations.size(), scf.iterations.back().change));
+    context.warn("the self-consistent loop has not converged after " + last_change_text(scf.iterations));
   }
   if (const std::string doubts = density_doubts(figures); !doubts.empty()) context.warn(doubts);
   log().info("{}: {} orbitals, E = {:.12g} after {} iterations, {:.3g} s", context.task_name(), sizes.total(),
