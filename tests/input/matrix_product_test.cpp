@@ -181,26 +181,6 @@ TEST_F(MatrixProduct, FormAndDeltaAreThoseOfTheJob) {
   }
 }
 
-TEST_F(MatrixProduct, TheExampleWorksOnWhatItDescribes) {
-  std::filesystem::copy_file(std::filesystem::path(QUADRILLE_EXAMPLES) / "matrix_product.yaml",
-                             folder_.file("matrix_product.yaml"));
-  const std::string job = folder_.file("matrix_product.yaml");
-  std::ostringstream out, err;
-  EXPECT_EQ(run_program({"check", job}, out, err), 1);
-  EXPECT_THAT(err.str(), ContainsRegex("matrix_product.yaml:[0-9]+:[0-9]+: 'a.file': .*matrices.h5: no such file"));
-  const Hdf5Array a = random_matrix(30, 20), b = random_matrix(20, 25), c_in = random_matrix(30, 25);
-  const auto add = [&](const char* name, const Hdf5Array& matrix) {
-    testing::add_dataset(folder_.file("matrices.h5"), name, {matrix.dims.begin(), matrix.dims.end()}, matrix.data);
-  };
-  add("A", a);
-  add("B", transposed(b));
-  add("C", c_in);
-  EXPECT_EQ(run_program({"check", job}, out, err), 0) << err.str();
-  EXPECT_EQ(run_program({"run", job, "--backend", "cpu"}, out, err), 0) << err.str();
-  const Hdf5Array c = Hdf5Reader(folder_.file("matrix_product.out/product.h5")).read("C", 2);
-  EXPECT_LT(largest_error(a, b, 2, c, 1, c_in), 2.1e-6);
-}
-
 TEST_F(MatrixProduct, BetaAndItsMatrixBelongTogether) {
   write_hdf5(folder_.file("a.h5"), "A", random_matrix(3, 4));
   write_hdf5(folder_.file("b.h5"), "B", random_matrix(4, 6));

@@ -121,23 +121,6 @@ TEST_F(RiMp2Job, TheStepsHaveDeltasOfTheirOwn) {
               ContainsRegex("job.yaml:1:[0-9]+: 'delta_step3' must be auto or a real number such as 0, got 'much'"));
 }
 
-TEST_F(RiMp2Job, TheExampleWorksOnWhatItDescribes) {
-  const std::string job = folder_.file("ri_mp2.yaml");
-  std::filesystem::copy_file(std::filesystem::path(QUADRILLE_EXAMPLES) / "ri_mp2.yaml", job);
-  std::ostringstream out, err;
-  EXPECT_EQ(run_program({"check", job}, out, err), 1);
-  EXPECT_THAT(err.str(), ContainsRegex("ri_mp2.yaml:[0-9]+:[0-9]+: 'file': .*butane.h5: no such file"));
-  const System system = testing::random_system(5, 8, 16);
-  write(system);
-  std::filesystem::rename(file_, folder_.file("butane.h5"));
-  EXPECT_EQ(run_program({"check", job}, out, err), 0) << err.str();
-  EXPECT_EQ(run_program({"run", job, "--backend", "cpu"}, out, err), 0) << err.str();
-  nlohmann::json results;
-  std::ifstream(folder_.file("ri_mp2.out/results.json")) >> results;
-  const double expected = testing::energy_of(system, testing::integrals_of(system));
-  EXPECT_NEAR(results["ri_mp2"]["e_corr"].get<double>(), expected, 1e-7 + 1e-11 * std::abs(expected));
-}
-
 TEST_F(RiMp2Job, ExtentsThatDoNotFitAreNamed) {
   const System good = testing::random_system(3, 4, 6);
   write(good, {{"P_Q", {4, 9}}});

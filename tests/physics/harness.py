@@ -106,11 +106,14 @@ class ProgramTest(unittest.TestCase):
         """`quadrille run` must end with `status`; returns results.json as a tree (None when it was not written)."""
         process = self.call("run", self.write_job(job), "--out", self.path(out), *args, env=env)
         self.assertEqual(process.returncode, status, f"{job}\n{process.stdout}\n{process.stderr}")
-        results = os.path.join(self.path(out), "results.json")
-        if not os.path.exists(results):
+        if not os.path.exists(os.path.join(self.path(out), "results.json")):
             self.assertNotIn(status, (0, 3), "no results.json")
             return None
-        with open(results) as stream:
+        return self.read_results(out)
+
+    def read_results(self, out="out"):
+        """The results.json of an output folder as a tree."""
+        with open(os.path.join(self.path(out), "results.json")) as stream:
             return json.load(stream)
 
     def saved_propagator(self, results, out="out", name="propagator.lime"):

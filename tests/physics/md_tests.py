@@ -11,6 +11,7 @@ import glob
 import importlib.util
 import math
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -124,7 +125,8 @@ class MdFigures(MdTest):
         self.assertAlmostEqual(row["G", "on_the_fly"]["energy"] / energy, 1, delta=1e-12)
 
     def test_the_report_has_every_row_and_its_figures(self):
-        self.run_job(task({"source": "random", "particles": 300}, exclusions="both", methods=["A", "F"]))
+        results = self.run_job(task({"source": "random", "particles": 300}, exclusions="both", methods=["A", "F"]))
+        self.assertEqual(results["pair_forces"]["md_forces"]["excluded_pairs"], 0)
         python = harness.python_with_matplotlib()
         process = self.call("report", self.path("out"), env={"QUADRILLE_PYTHON": python} if python else None)
         self.assertEqual(process.returncode, 0, process.stderr)
@@ -132,10 +134,25 @@ class MdFigures(MdTest):
             shown = stream.read()
         self.assertEqual(shown.count("| F | single, Narumi's trick |"), 2)
         self.assertIn("300 particles of 16 types", shown)
+        self.assertIn("No pairs of this system are excluded: both ways of exclusion do the same.", shown)
         if python:
             for name in ("error", "offset"):
                 self.assertIn(f"md_forces_{name}.svg", shown)
                 self.assertGreater(os.path.getsize(self.path(f"out/report/md_forces_{name}.svg")), 1000)
+
+    def test_two_ways_of_exclusion_without_excluded_pairs_are_named(self):
+        for way, said in (("both", True), ("on_the_fly", False)):
+            job = task({"source": "random", "particles": 50}, exclusions=way, methods=["A"])
+            process = self.call("run", self.write_job(job), "--out", self.path(way))
+            self.assertEqual(process.returncode, 0, process.stderr)
+            self.assertEqual("the system has no excluded pairs: `exclusions: both` does the same twice" in process.stderr, said)
+
+    @unittest.skipUnless(FOLDER, harness.WITHOUT_DATA)
+    def test_excluded_pairs_are_counted(self):
+        found = self.run_job(peptide(methods=["A"]))["pair_forces"]["md_forces"]
+        with open(Peptide.topology) as stream:
+            block = re.search(r"%FLAG EXCLUDED_ATOMS_LIST *\n%FORMAT.*\n([^%]*)", stream.read())[1]
+        self.assertEqual(found["excluded_pairs"], sum(int(atom) > 0 for atom in block.split()))
 
     def test_a_lammps_file_is_what_it_says(self):
         with open(self.path("data.lmp"), "w") as stream:

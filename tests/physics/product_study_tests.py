@@ -95,11 +95,6 @@ def errors(found, exact):
 
 
 class StudyTest(ProgramTest):
-    def assert_example(self, name):
-        folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../input/examples")
-        process = self.call("check", os.path.join(folder, name))
-        self.assertEqual(process.returncode, 0, process.stderr)
-
     def assert_errors(self, found, expected, what):
         """Sums of other orders: root mean squares agree, the largest errors roughly. A GPU's orders are others still,
         and its forms of small elements may be more exact."""
@@ -244,7 +239,6 @@ class MatrixProductStudy(StudyTest):
         self.refused(place + "'delta' must be >= 0", **task, delta=-1)
         self.refused(place + "'repeats' must be >= 1", **task, repeats=0)
         self.refused(place + "'memory' must be >= 0", **task, memory=-1)
-        self.assert_example("matrix_product_study.yaml")
         self.refused(place + "'salt_spread': must be below all of `salts`, but it is 10 and one of them is 5", **task,
                      salts=[100, 5], salt_spread=10)
 
@@ -342,6 +336,15 @@ class RiMp2Study(StudyTest):
                 for key, matrix in (("large_ia_p", ia_p), ("large_root", root), ("large_b", b)):
                     self.assertAlmostEqual(row[key], (abs(matrix) > delta).mean(), delta=2 / matrix.size, msg=what)
 
+    def test_the_task_ri_mp2_takes_the_same_system(self):
+        b, _, eps_occ, eps_vir = generated_system(*self.SIZES.values(), harness.SEED)
+        task = {"task": "ri_mp2", "generated": {**self.SIZES, "seed": harness.SEED}}
+        found = self.run_job({"run": [task]})["ri_mp2"]
+        self.assertAlmostEqual(found["e_corr"] / correlation_energy(b @ b.T, eps_occ, eps_vir), 1, delta=1e-10)
+        self.assertNotIn("of_file", found)
+        self.refused("ri_mp2 needs exactly one of 'file', 'generated'; none is given", task="ri_mp2")
+        self.refused("ri_mp2 takes exactly one of 'file', 'generated'", **task, file="butane.h5")
+
     @unittest.skipUnless(RIMP2, harness.WITHOUT_DATA)
     def test_files(self):
         deltas = [0.1, 0.01]
@@ -411,7 +414,6 @@ class RiMp2Study(StudyTest):
         self.refused(place + "'generated.occupied' must be >= 1", **task, generated={**self.SIZES, "occupied": 0})
         self.refused(place + "'deltas.*' must be >= 0", **task, generated=self.SIZES, deltas=[0.1, -1])
         self.refused(place + "'memory' must be >= 1", **task, generated=self.SIZES, memory=0)
-        self.assert_example("ri_mp2_study.yaml")
         with open(self.path("text.h5"), "w") as stream:
             stream.write("no HDF5")
         self.refused("text.h5: cannot be opened as an HDF5 file", **task, files=["text.h5"])

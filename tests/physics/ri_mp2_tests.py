@@ -85,7 +85,7 @@ class RiMp2(ProgramTest):
             ({"file": water, "delta": -1}, r"'delta' must be >= 0, got -1"),
             ({"file": water, "target_error": 0}, r"'target_error' must be > 0"),
             ({"file": water, "memory": 0}, r"'memory' must be >= 1"),
-            ({}, "'file' is missing"),
+            ({}, "needs exactly one of 'file', 'generated'; none is given"),
         ):
             with self.subTest(job=job):
                 with open(self.path("text.h5"), "w") as stream:

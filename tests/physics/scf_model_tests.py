@@ -33,19 +33,26 @@ class ScfModel(ProgramTest):
         np.savetxt(self.path("neutral"), self.neutral)
         np.savetxt(self.path("positions"), [[atom, 0.5, 0] for atom in range(len(sizes))])
 
+    def atom_of_orbitals(self):
+        return np.repeat(np.arange(len(self.system.sizes)), self.system.sizes)
+
+    def gamma(self):
+        atoms = np.arange(len(self.system.sizes))
+        distance = np.abs(np.subtract.outer(atoms, atoms))
+        return np.exp(-distance / self.SCREENING) / np.sqrt(distance**2 + self.HUBBARD**-2)
+
+    def hamiltonian(self, charges):
+        v = (self.gamma() @ (charges - self.neutral))[self.atom_of_orbitals()]
+        return self.system.h + self.system.s * (v[:, None] + v[None, :]) / 2
+
     def solve(self):
         """Energy and charges of the same by eigenvectors; None where the loop does not converge."""
         system = self.system
-        atoms = len(system.sizes)
-        atom = np.repeat(np.arange(atoms), system.sizes)
-        distance = np.abs(np.subtract.outer(np.arange(atoms), np.arange(atoms)))
-        gamma = np.exp(-distance / self.SCREENING) / np.sqrt(distance**2 + self.HUBBARD**-2)
+        atom = self.atom_of_orbitals()
         lower = np.linalg.inv(np.linalg.cholesky(system.s))
         charges = self.neutral.copy()
         for _ in range(150):
-            v = (gamma @ (charges - self.neutral))[atom]
-            h = system.h + system.s * (v[:, None] + v[None, :]) / 2
-            _, vectors = np.linalg.eigh(lower @ h @ lower.T)
+            _, vectors = np.linalg.eigh(lower @ self.hamiltonian(charges) @ lower.T)
             occupied = lower.T @ vectors[:, :system.electrons]
             p = occupied @ occupied.T
             found = np.bincount(atom, np.sum(p * system.s, axis=1))
@@ -55,7 +62,7 @@ class ScfModel(ProgramTest):
         else:
             return None
         moved = charges - self.neutral
-        return float(np.sum(p * system.h) + moved @ gamma @ moved / 2), charges, p
+        return float(np.sum(p * system.h) + moved @ self.gamma() @ moved / 2), charges, p
 
     def job(self, **more):
         task = {"task": "scf_model", "hamiltonian": "h.csc", "overlap": "s.csc", "blocks": "sizes", "neutral": "neutral",
@@ -77,6 +84,16 @@ class ScfModel(ProgramTest):
                 self.assertLess(np.max(np.abs(read_elsi(self.path("out/p.csc")) - p)), 1e-3)
                 self.assertLess(found["idempotency"], 1e-6)
                 self.assertLess(found["commutation"], 1e-3)
+
+    def test_saved_matrices_are_those_of_the_charges(self):
+        save = {"hamiltonian": "final.csc", "overlap": "overlap.csc", "blocks": "sizes.txt"}
+        for more in ({}, {"method": "curvy"}):
+            with self.subTest(**more):
+                self.run_job(self.job(save=save, **more), "--force")
+                self.assertTrue(np.array_equal(np.loadtxt(self.path("out/sizes.txt")), self.system.sizes))
+                self.assertTrue(np.array_equal(read_elsi(self.path("out/overlap.csc")), self.system.s))
+                h = self.hamiltonian(np.loadtxt(self.path("out/q.txt")))
+                self.assertLess(np.max(np.abs(read_elsi(self.path("out/final.csc")) - h)), 1e-11)
 
     def test_a_model_needs_no_files(self):
         found = self.run_job({"run": [{"task": "scf_model", "model": 30, "compare": True, "check": False}]})["scf_model"]
@@ -134,7 +151,12 @@ class ScfModel(ProgramTest):
     def test_a_loop_that_is_not_done_is_a_warning(self):
         results = self.run_job(self.job(max_scf=2), status=3)
         self.assertFalse(results["scf_model"]["converged"])
-        self.assertIn("has not converged after 2 iterations", str(results["warnings"]))
+        self.assertIn("has not converged after 2 iterations: the last changed the energy by", str(results["warnings"]))
+        for more in ({}, {"method": "curvy"}):
+            with self.subTest(**more):
+                results = self.run_job(self.job(max_scf=1, **more), "--force", status=3)
+                self.assertEqual(results["warnings"], [
+                    "scf_model: the self-consistent loop has not converged after 1 iteration: at least two are needed"])
 
     def test_a_density_matrix_that_does_not_converge_ends_the_loop(self):
         for more in ({}, {"method": "curvy"}):

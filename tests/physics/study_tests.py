@@ -357,14 +357,6 @@ class CriticalMass(ProgramTest):
         self.assertLess(fit["critical_mass"], min(self.MASSES))
         self.assertGreater(fit["critical_mass_spread"], 0)
 
-    def test_examples(self):
-        """The example jobs are right, but for their configuration, which is not part of the repository."""
-        examples = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../input/examples")
-        for name in ("critical_mass", "solver_study", "bicgstab_rough", "bicgstab_weak", "bicgstab_beta6.0", "clover_beta6.0", "shifted_solves"):
-            process = self.call("check", os.path.join(examples, name + ".yaml"),
-                                "--set", "gauge={start: cold, dims: [16, 16, 16, 32]}")
-            self.assertEqual(process.returncode, 0, process.stderr)
-
     def test_restart(self):
         before = self.run_job(self.job())
         self.assertEqual(self.run_job(self.job())["critical_masses"], before["critical_masses"])

@@ -168,10 +168,32 @@ Json charges_json(const SccModel<M>& model, const Scf<M>& scf) {
   return {{"lowest", low}, {"highest", high}};
 }
 
-void write_charges(const std::string& path, const std::vector<double>& charges) {
+/// One line each, on rank 0, where the job has a file for them. Collective.
+void save_numbers(const TaskContext& context, const std::string& name, const std::vector<double>& numbers) {
+  if (!context.has(name)) return;
   std::string text;
-  for (const double charge : charges) text += fmt::format("{:.15g}\n", charge);
-  write_file(path, text);
+  for (const double number : numbers) text += fmt::format("{:.15g}\n", number);
+  const std::string file = context.output_file(name);
+  on_first_rank(context.ranks(), [&] { write_file(file, text); });
+}
+
+/// H, S and the sizes of the blocks, where the job has files for them. Collective.
+template <class M>
+void save_matrices(const TaskContext& context, const M& h, const M& s, double electrons) {
+  const auto save = [&](const std::string& name, const std::string& dataset, const M& matrix) {
+    if (context.has(name)) write_symmetric(context.output_file(name), dataset, on_host(matrix), electrons);
+  };
+  save("save.hamiltonian", "H", h);
+  save("save.overlap", "S", s);
+  const std::vector<std::int32_t>& sizes = s.rows().sizes();
+  save_numbers(context, "save.blocks", {sizes.begin(), sizes.end()});
+}
+
+/// The first iteration has no energy before it to compare with.
+std::string last_change_text(const std::vector<ScfIteration>& iterations) {
+  if (iterations.size() == 1) return "1 iteration: at least two are needed";
+  return fmt::format("{} iterations: the last changed the energy by {:.2e}", iterations.size(),
+                     iterations.back().change);
 }
 
 /// M says where the matrices are: on the CPU or on a GPU.
@@ -213,16 +235,11 @@ void run_with(const TaskContext& context, const SccModel<M>& model, double elect
     out.update(comparison_json(scf.energy, dense.energy, now() - start, sizes.count()));
   }
   save_density(context, scf.p, scf.electrons);
-  if (context.has("charges")) {
-    const std::string file = context.output_file("charges");
-    on_first_rank(context.ranks(), [&] { write_charges(file, scf.charges); });
-  }
+  save_numbers(context, "charges", scf.charges);
+  save_matrices(context, scf.h, model.s, scf.electrons);
   if (!scf.density_failure.empty()) context.warn(scf.density_failure);
   if (!scf.converged && scf.density_failure.empty()) {
-    context.warn(
-        fmt::format("the self-consistent loop has not converged after {} iterations: the last changed the energy "
-                    "by {:.2e}",
-                    scf.iterations.size(), scf.iterations.back().change));
+    context.warn("the self-consistent loop has not converged after " + last_change_text(scf.iterations));
   }
   if (const std::string doubts = density_doubts(figures); !doubts.empty()) context.warn(doubts);
   log().info("{}: {} orbitals, E = {:.12g} after {} iterations, {:.3g} s", context.task_name(), sizes.total(),
@@ -259,6 +276,13 @@ constexpr quadrille_parameter model() {
   out.excludes = model_excludes;
   return out;
 }
+
+constexpr quadrille_parameter save_members[] = {
+    file_out("hamiltonian",
+             "H at the charges of the last density matrix: ELSI CSC if its name ends in .csc, otherwise "
+             "dense HDF5, dataset H"),
+    file_out("overlap", "S, in the same way, dataset S"),
+    file_out("blocks", "orbitals of each atom, one line per atom")};
 
 constexpr quadrille_parameter given(quadrille_parameter parameter, const quadrille_condition* condition) {
   parameter.only_if = condition;
@@ -302,7 +326,8 @@ const quadrille_parameter scf_parameters[scf_parameter_count] = {
     boolean("compare", "compute the error of the energy compared with a loop of method dense, for small matrices",
             "false"),
     matrix_input::density,
-    file_out("charges", "electrons of each atom, one line per atom")};
+    file_out("charges", "electrons of each atom, one line per atom"),
+    group("save", "the matrices, as the tasks density_matrix and eigen read them", save_members)};
 
 void check_scf(const TaskContext& context) {
   if (context.has("model.atoms") == context.has("hamiltonian.file")) {

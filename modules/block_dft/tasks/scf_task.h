@@ -7,7 +7,7 @@
 
 namespace quadrille::block_dft {
 
-constexpr std::size_t scf_parameter_count = 26;
+constexpr std::size_t scf_parameter_count = 27;
 extern const quadrille_parameter scf_parameters[scf_parameter_count];
 
 void check_scf(const TaskContext& context);

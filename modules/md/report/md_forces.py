@@ -21,6 +21,8 @@ def text(results):
         out += (f"\n## Pair forces `{name}`\n\n{one['particles']} particles of {one['types']} types, backend "
                 f"{one['backend']}, threads: {one['threads']}. Errors are relative to forces in double (equation 10), the "
                 "offset is |sum F| / sum |F| (equation 11), both of Narumi et al.\n")
+        if one.get("excluded_pairs") == 0 and len(ways_of(one)) > 1:
+            out += "\nNo pairs of this system are excluded: both ways of exclusion do the same.\n"
         for way in ways_of(one):
             rows = [row for row in one["rows"] if row["exclusions"] == way]
             fastest = max((row["pairs_per_second"] or 0) for row in rows)

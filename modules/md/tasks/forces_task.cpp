@@ -115,6 +115,10 @@ void run_forces(const TaskContext& context) {
   Json rows = Json::array();
   ForceLines lines;
   const std::vector<ExclusionWay> all = ways_of(context);
+  if (all.size() > 1 && system.exclusions.empty()) {
+    log().info("{}: the system has no excluded pairs: `exclusions: both` does the same twice, on_the_fly is enough",
+               context.task_name());
+  }
   for (std::size_t n = 0; n < all.size(); ++n) {
     context.progress(name_of(all[n]), double(n) / double(all.size()));
     options.forces.exclusions = all[n];
@@ -139,6 +143,7 @@ void run_forces(const TaskContext& context) {
        {"particles", system.size()},
        {"solute", system.solute},
        {"types", system.table.types},
+       {"excluded_pairs", system.exclusions.size()},
        {"repeats", options.repeats},
        {"bonded_energies", {{"bonds", bonded.bonds}, {"angles", bonded.angles}, {"torsions", bonded.torsions}}}},
       rows);

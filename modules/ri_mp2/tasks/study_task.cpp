@@ -4,7 +4,7 @@
 #include "core/system/atomic_file.h"
 #include "core/system/csv.h"
 #include "core/system/log.h"
-#include "modules/ri_mp2/tasks/generated_system.h"
+#include "modules/ri_mp2/tasks/generated_parameter.h"
 #include "modules/ri_mp2/tasks/study.h"
 #include "modules/ri_mp2/tasks/system_file.h"
 #include "modules/shared/plugin/parameters.h"
@@ -112,18 +112,11 @@ constexpr quadrille_parameter file = file_in("file", nullptr);
 constexpr quadrille_parameter delta = real("delta", nullptr, nullptr, at_least(0));
 constexpr quadrille_parameter target_error = real("target_error", nullptr, nullptr, above(0));
 
-constexpr quadrille_parameter size(const char* name, const char* help) {
-  return required(integer(name, help, nullptr, within(1, 1 << 16)));
-}
-constexpr quadrille_parameter generated_members[] = {size("occupied", "orbitals"), size("virtual", "orbitals"),
-                                                     size("auxiliary", "functions"),
-                                                     integer("seed", "seed of the integrals", "1", at_least(0))};
-
 }  // namespace
 
 const quadrille_parameter study_parameters[study_parameter_count] = {
     list("files", "HDF5 files of systems, as for the task ri_mp2", nullptr, file),
-    group("generated", "a system of these sizes, with made-up integrals of realistic magnitudes", generated_members),
+    generated_parameter,
     list("deltas", "cutoffs of mgemm for both steps; double and single precision are always run",
          "[1, 0.1, 0.03, 0.01, 0.003]", delta),
     list("target_errors", "target errors of the energy, each for a run with `delta: auto`", nullptr, target_error,
@@ -155,11 +148,7 @@ void run_study(const TaskContext& context) {
     study_one(context, names[k], read_system(Hdf5Reader(files[k])), k, count, rows);
   }
   if (generated) {
-    const System system =
-        generated_system(context.integer("generated.occupied"), context.integer("generated.virtual"),
-                         context.integer("generated.auxiliary"), std::uint64_t(context.integer("generated.seed")),
-                         &find_backend(context.backend()));
-    study_one(context, "generated", system, count - 1, count, rows);
+    study_one(context, "generated", generated_system(context), count - 1, count, rows);
   }
   report_study(
       context, "ri_mp2_studies",

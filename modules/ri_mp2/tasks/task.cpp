@@ -3,6 +3,7 @@
 #include "core/backend/backend.h"
 #include "core/system/log.h"
 #include "modules/ri_mp2/ri_mp2.h"
+#include "modules/ri_mp2/tasks/generated_parameter.h"
 #include "modules/ri_mp2/tasks/study_task.h"
 #include "modules/ri_mp2/tasks/system_file.h"
 #include "modules/shared/plugin/parameters.h"
@@ -28,7 +29,7 @@ Options read_options(const TaskContext& context) {
 
 void check(const TaskContext& context) {
   (void)read_options(context);
-  check_system(Hdf5Reader(context.input_file("file")));
+  if (context.has("file")) check_system(Hdf5Reader(context.input_file("file")));
 }
 
 Json step_json(const Step& step) {
@@ -38,8 +39,9 @@ Json step_json(const Step& step) {
 }
 
 void compute(const TaskContext& context) {
-  const Hdf5Reader file(context.input_file("file"));
-  const System system = read_system(file);
+  std::optional<Hdf5Reader> file;
+  if (context.has("file")) file.emplace(context.input_file("file"));
+  const System system = file ? read_system(*file) : generated_system(context);
   Options options = read_options(context);
   options.backend = &find_backend(context.backend());
   options.progress = [&](double fraction) { context.progress_or_stop("integrals and energy", fraction); };
@@ -57,7 +59,7 @@ void compute(const TaskContext& context) {
               {"step3", step_json(energy.step3)},
               {"step4", step_json(energy.step4)},
               {"energy", {{"seconds", energy.energy_seconds}}}};
-  if (const std::optional<double> known = file.attribute("e_mp2_corr")) {
+  if (const std::optional<double> known = file ? file->attribute("e_mp2_corr") : std::nullopt) {
     out["of_file"] = *known;
     out["deviation"] = energy.correlation - *known;
   }
@@ -67,7 +69,8 @@ void compute(const TaskContext& context) {
 }
 
 constexpr quadrille_parameter parameters[] = {
-    required(file_in("file", "HDF5: ia_P [occupied, virtual, auxiliary] = (ia|P), P_Q = (P|Q), eps_occ, eps_vir")),
+    file_in("file", "HDF5: ia_P [occupied, virtual, auxiliary] = (ia|P), P_Q = (P|Q), eps_occ, eps_vir"),
+    generated_parameter,
     mgemm::precision_parameter,
     mgemm::delta_parameter,
     mgemm::delta_parameter_of(
@@ -83,11 +86,15 @@ constexpr quadrille_parameter parameters[] = {
     mgemm::always_split_parameter,
     memory("memory for a batch of integrals; (ia|P), B and, with mgemm, the split of B come on top", "1024", 1)};
 
+constexpr const char* sources[] = {"file", "generated", nullptr};
+constexpr const char* const* one_source[] = {sources, nullptr};
+
 constexpr quadrille_task tasks[] = {
     {.name = "ri_mp2",
      .help = "the closed-shell MP2 correlation energy in the resolution of the identity (RI-MP2)",
      .parameters = parameters,
      .parameter_count = std::size(parameters),
+     .exactly_one_of = one_source,
      .check = task_function<check>,
      .run = task_function<compute>},
     {.name = "ri_mp2_study",
