@@ -40,6 +40,19 @@ for dtype in (np.float64, np.float32, np.complex128):
 np.savez(sys.argv[2], **products)
 """
 
+HOST_PROGRAM = """
+import ctypes
+import sys
+import numpy as np
+a, b = np.random.default_rng(int(sys.argv[1])).uniform(-1, 1, (2, 300, 300))
+c, wanted = np.full_like(a, np.nan), np.einsum("ij,jk->ik", a, b)
+n, address = ctypes.c_int64(300), ctypes.c_void_p
+status = ctypes.CDLL(sys.argv[2]).quadrille_cleaver_double(
+    None, *map(ctypes.c_char, b"RNN"), n, n, n, ctypes.c_double(1), address(a.ctypes.data), n, address(b.ctypes.data), n,
+    ctypes.c_double(0), address(c.ctypes.data), n, ctypes.c_int64(1 << 20))
+print(status, np.max(np.abs(c - wanted)) < 1e-10)
+"""
+
 
 def run(command, preload=True, **variables):
     """A process with the library and with variables QUADRILLE_BLAS_..., which reports."""
@@ -142,6 +155,14 @@ class Numpy(unittest.TestCase):
             for name in mixed:
                 if name.startswith("float64"):
                     self.assertLess(np.max(np.abs(alone[name] - mixed[name])), target + 1e-10, name)
+
+
+class Hosts(unittest.TestCase):
+    def test_quadrilles_own_products_are_not_taken_over(self):
+        library = os.path.join(os.path.dirname(LIBRARY), "libquadrille.so.0")
+        process = run([sys.executable, "-c", HOST_PROGRAM, str(harness.SEED), library], SMALLEST=0, DELTA=1, ALWAYS_SPLIT="true")
+        self.assertEqual((process.returncode, process.stdout), (0, "0 True\n"), process.stderr)
+        self.assertEqual(report(process)["dgemm"], dict.fromkeys(OUTCOMES, 0))
 
 
 class BadEnvironment(unittest.TestCase):
