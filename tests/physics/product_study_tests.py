@@ -274,11 +274,17 @@ def power(matrix, exponent):
     return vectors * values**exponent @ vectors.T
 
 
-def correlation_energy(integrals, eps_occ, eps_vir):
+def spin_energies(integrals, eps_occ, eps_vir):
+    """Of pairs of opposite and of same spins, spin orbital by spin orbital: a pair of electrons counts once."""
     o, v = len(eps_occ), len(eps_vir)
     x = integrals.reshape(o, v, o, v).transpose(0, 2, 1, 3)
     d = (eps_occ[:, None, None, None] + eps_occ[:, None, None] - eps_vir[:, None] - eps_vir)
-    return float((x * (2 * x - x.transpose(0, 1, 3, 2)) / d).sum())
+    antisymmetric = x - x.transpose(0, 1, 3, 2)
+    return float((x**2 / d).sum()), 2 * float((antisymmetric**2 / d).sum()) / 4
+
+
+def correlation_energy(integrals, eps_occ, eps_vir):
+    return sum(spin_energies(integrals, eps_occ, eps_vir))
 
 
 class RiMp2Study(StudyTest):
@@ -340,7 +346,11 @@ class RiMp2Study(StudyTest):
         b, _, eps_occ, eps_vir = generated_system(*self.SIZES.values(), harness.SEED)
         task = {"task": "ri_mp2", "generated": {**self.SIZES, "seed": harness.SEED}}
         found = self.run_job({"run": [task]})["ri_mp2"]
-        self.assertAlmostEqual(found["e_corr"] / correlation_energy(b @ b.T, eps_occ, eps_vir), 1, delta=1e-10)
+        opposite, same = spin_energies(b @ b.T, eps_occ, eps_vir)
+        for name, energy in (("e_corr", opposite + same), ("opposite_spin", opposite), ("same_spin", same),
+                             ("e_corr_scs", 1.2 * opposite + same / 3)):
+            self.assertAlmostEqual(found[name] / energy, 1, delta=1e-10, msg=name)
+        self.assertIn(f"| SCS-MP2, 6/5 opposite + 1/3 same spin, Hartree | {found['e_corr_scs']:.12g} |", self.report())
         self.assertNotIn("of_file", found)
         self.refused("ri_mp2 needs exactly one of 'file', 'generated'; none is given", task="ri_mp2")
         self.refused("ri_mp2 takes exactly one of 'file', 'generated'", **task, file="butane.h5")
@@ -402,7 +412,8 @@ class RiMp2Study(StudyTest):
         said = self.report("ri_energy_error", "ri_element_errors", "ri_large", "ri_speedup")
         self.assertIn("### generated: 5 occupied, 12 virtual, 60 auxiliary functions", said)
         for row in rows[1:]:
-            self.assertRegex(said, re.escape(f"{row['energy_error']:.2e} | {row['b_max_error']:.2e} |"))
+            error = row["energy_error"]
+            self.assertIn(f"{error:.2e} | {error * 627.5094740631:.2e} | {row['b_max_error']:.2e} |", said)
         self.assertEqual(len(re.findall(r"^\| delta [0-9.]+ \|", said, re.M)), 2 * len(self.DELTAS))
 
     def test_bad_input(self):

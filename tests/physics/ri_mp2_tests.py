@@ -40,6 +40,7 @@ class RiMp2(ProgramTest):
             said = stream.read()
         self.assertIn(f"| correlation energy, Hartree | {found['e_corr']:.12g} |", said)
         self.assertIn(f"| reference energy (file), Hartree | {found['of_file']:.12g} |", said)
+        self.assertIn(f"| deviation from it, kcal/mol | {found['deviation'] * 627.5094740631:.4g} |", said)
         self.assertNotIn("of_file", said)
 
     def test_small_memory(self):

@@ -3,6 +3,13 @@ doi:10.1021/ct900543q)."""
 
 from module_report import legend_beside, number, pick, table, values
 
+KCAL_PER_MOL = 627.5094740631  # of one Hartree (CODATA 2018)
+
+
+def both_units(energy):
+    """Hartree and kcal/mol."""
+    return energy, energy * KCAL_PER_MOL
+
 
 def way_name(row):
     chosen = "double" if row["delta"] is None else f"delta {row['delta']:g}"
@@ -18,13 +25,14 @@ def ri_mp2_text(name, one):
     for system in values(one["rows"], "system"):
         rows = pick(one["rows"], system=system)
         first = rows[0]
-        errors = ("energy_error", "b_max_error", "b_rms_error", "integral_max_error", "integral_rms_error")
+        errors = ("b_max_error", "b_rms_error", "integral_max_error", "integral_rms_error")
         large = ("large_ia_p", "large_root", "large_b")
         out += (f"\n### {system}: {first['occupied']} occupied, {first['virtual']} virtual, {first['auxiliary']} "
                 f"auxiliary functions\n\nCorrelation energy in double: {first['e_corr']:.10f} Hartree.\n\n")
-        out += table(["", "error of the energy", "of B: largest", "rms", "of (ia\\|jb): largest", "rms",
+        out += table(["", "error of the energy, Hartree", "kcal/mol", "of B: largest", "rms", "of (ia\\|jb): largest", "rms",
                       "large in (ia\\|P)", "in (P\\|Q)^-1/2", "in B"],
-                     [[way_name(row), *(number(row[key], ".2e") for key in errors),
+                     [[way_name(row), *(number(energy, ".2e") for energy in both_units(row["energy_error"])),
+                       *(number(row[key], ".2e") for key in errors),
                        *(number(row[key], ".2e") for key in large)] for row in rows])
         out += "\n" + table(["", "step 3: s", "speed-up", "of single", "step 4: s", "speed-up", "of single", "all: s",
                              "speed-up", "of single"],
@@ -68,16 +76,24 @@ SPEEDS = [("step3_speedup", "step 3: B", "o", True), ("step4_speedup", "step 4: 
           ("speedup", "whole calculation", "^", True)]
 
 
+def error_lines(label, error):
+    """Of an energy, in both units; nothing where it is not known."""
+    if error is None:
+        return []
+    return [[f"{label}, {unit}", number(value, ".4g")] for unit, value in zip(("Hartree", "kcal/mol"), both_units(error))]
+
+
 def energy_text(name, one):
     """What one `ri_mp2` task found."""
     energies = [("correlation energy", "e_corr"), ("opposite spin", "opposite_spin"), ("same spin", "same_spin"),
-                ("reference energy (file)", "of_file"), ("deviation from it", "deviation")]
+                ("SCS-MP2, 6/5 opposite + 1/3 same spin", "e_corr_scs"), ("reference energy (file)", "of_file")]
     lines = [[f"{label}, Hartree", number(one[key], ".12g")] for label, key in energies if key in one]
+    lines += error_lines("deviation from it", one.get("deviation"))
     for step, what in (("step3", "B = (ia\\|P) (P\\|Q)^-1/2"), ("step4", "(ia\\|jb)")):
         lines.append([f"{what}: form", one[step]["form"]])
         lines += [[f"{what}: {label}", number(one[step].get(key), ".4g")] for label, key in
-                  (("seconds", "seconds"), ("GFLOP/s", "gflops"), ("expected error of the energy, Hartree", "energy_error"))
-                  if one[step].get(key) is not None]
+                  (("seconds", "seconds"), ("GFLOP/s", "gflops")) if one[step].get(key) is not None]
+        lines += error_lines(f"{what}: expected error of the energy", one[step].get("energy_error"))
     return (f"\n## RI-MP2 energy `{name}`\n\n{one['occupied']} occupied, {one['virtual']} virtual, {one['auxiliary']} "
             f"auxiliary functions; {one['precision']}, backend {one['backend']}.\n\n" + table(["", "value"], lines))
 

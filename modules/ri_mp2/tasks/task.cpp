@@ -38,6 +38,11 @@ Json step_json(const Step& step) {
   return out;
 }
 
+/// SCS-MP2: S. Grimme, J. Chem. Phys. 118 (2003) 9095.
+double spin_component_scaled(const Energy& energy) {
+  return 6.0 / 5.0 * energy.opposite_spin + 1.0 / 3.0 * energy.same_spin;
+}
+
 void compute(const TaskContext& context) {
   std::optional<Hdf5Reader> file;
   if (context.has("file")) file.emplace(context.input_file("file"));
@@ -49,6 +54,7 @@ void compute(const TaskContext& context) {
   Json out = {{"e_corr", energy.correlation},
               {"opposite_spin", energy.opposite_spin},
               {"same_spin", energy.same_spin},
+              {"e_corr_scs", spin_component_scaled(energy)},
               {"occupied", system.occupied},
               {"virtual", system.virtuals},
               {"auxiliary", system.auxiliary},
