@@ -3,6 +3,7 @@
 #include "modules/mgemm/blas/messages.h"
 
 #include <dlfcn.h>
+#include <string>
 
 namespace quadrille::preloaded {
 namespace {

@@ -6,7 +6,9 @@
 #include <unistd.h>
 #include <atomic>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <mutex>
 
 namespace quadrille::preloaded {

@@ -5,14 +5,21 @@
 
 #include <unistd.h>
 #include <charconv>
-#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <limits>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 namespace quadrille::preloaded {
 namespace {
+
+void add_word(std::string& list, const std::string& word, const char* between) {
+  if (!list.empty()) list += between;
+  list += word;
+}
 
 /// A variable of the environment; one that is empty counts as not set.
 class Variable {
@@ -31,7 +38,7 @@ class Variable {
     std::string all;
     for (std::size_t k = 0; k < words.size(); ++k) {
       if (value_ == words[k]) return int(k);
-      all += (k == 0 ? "" : ", ") + words[k];
+      add_word(all, words[k], ", ");
     }
     refuse("it must be one of " + all);
   }
@@ -65,7 +72,7 @@ struct Variables {
 /// Misspelt names would do nothing, in silence.
 void refuse_unknown(const Variables& variables) {
   std::string known;
-  for (const Variable* one : variables.all()) known += (known.empty() ? "" : ", ") + one->name();
+  for (const Variable* one : variables.all()) add_word(known, one->name(), ", ");
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string_view text(*entry);
     const std::string name(text.substr(0, text.find('=')));
@@ -113,7 +120,7 @@ Settings read() {
   if (v.smallest.set()) to.smallest = v.smallest.number("it must be a number m n k >= 0", 0, largest);
   if (v.report.set()) to.report = v.report.choice(truths) == 1;
   for (const Variable* one : v.all()) {
-    if (one->set()) to.given += (to.given.empty() ? "" : " ") + one->text();
+    if (one->set()) add_word(to.given, one->text(), " ");
   }
   return to;
 }

@@ -9,6 +9,7 @@
 
 #include <dlfcn.h>
 #include <chrono>
+#include <mutex>
 #include <string>
 #include <type_traits>
 
@@ -137,8 +138,10 @@ bool multiply(const Product<T>& product) {
 }
 
 void begin() {
-  static const bool once = (settings().report ? report_at_exit() : void(), true);
-  (void)once;
+  static std::once_flag once;
+  std::call_once(once, [] {
+    if (settings().report) report_at_exit();
+  });
 }
 
 }  // namespace
