@@ -132,7 +132,7 @@ class Examples(ProgramTest):
                     self.assertRegex(process.stderr, rf"no such file \(made by: quadrille run {needed}\.yaml")
 
 
-class Index(unittest.TestCase):
+class ExampleIndex(unittest.TestCase):
     def test_every_example_has_its_row(self):
         rows = {}
         for line in text_of("README.md").splitlines():
