@@ -28,6 +28,8 @@ def write(mf, path):
     h, s = np.asarray(mf.get_fock()), np.asarray(mf.get_ovlp())
     if h.ndim != 2:
         raise ValueError(f"H has the shape {h.shape}: it must be one matrix, of a closed shell and of one k point")
+    if not np.isin(mf.mo_occ, (0, 2)).all():
+        raise ValueError("this is no closed shell: orbitals must be doubly occupied or empty")
     sizes = [end - begin for begin, end in mf.mol.aoslice_by_atom()[:, 2:]]
     with whole_file(path) as file:
         file["H"], file["S"] = h, s

@@ -355,7 +355,8 @@ class Ranks(RankTest):
 
     def test_eigenproblems_on_a_grid_are_those_of_one_process(self):
         self.skip_without_scalapack()
-        for ranks, n, *grid in ((1, 30, 0, 0, 0, "R"), (3, 53, 1, 3, 7, "R"), (4, 60, 0, 0, 0, "C"), (6, 47, 3, 2, 5, "C")):
+        for ranks, n, *grid in ((1, 30, 0, 0, 0, "R"), (3, 53, 1, 3, 7, "R"), (4, 60, 0, 0, 0, "C"), (6, 47, 3, 2, 5, "C"),
+                               (4, 30, 2, 2, 40, "R")):  # in the last one rank has all
             for library in ("auto", "scalapack") if ranks == 4 else ("auto",):
                 with self.subTest(ranks=ranks, library=library):
                     line, = self.on_ranks(built("eigen_on_ranks_c"), library, *map(str, (n, *grid, harness.SEED)), ranks=ranks)

@@ -82,7 +82,7 @@ class Exporters(ProgramTest):
 
     def export(self, name, *arguments):
         process = subprocess.run([sys.executable, os.path.join(EXPORTERS, name), *arguments], cwd=self.folder, text=True,
-                                 env={**os.environ, "PYTHONPATH": PEERS}, capture_output=True, check=False)
+                                 env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, capture_output=True, check=False)
         self.assertEqual(process.returncode, 0, process.stderr)
         return process.stdout
 
@@ -111,6 +111,11 @@ class Exporters(ProgramTest):
             pyscf_ri_mp2.write(radical, self.path("integrals.h5"))
         with self.assertRaisesRegex(ValueError, "it must be one matrix"):
             pyscf_matrices.write(radical, self.path("integrals.h5"))
+        restricted = scf.ROHF(radical.mol)
+        restricted.kernel()
+        for module in (pyscf_ri_mp2, pyscf_matrices):
+            with self.assertRaisesRegex(ValueError, "no closed shell"):
+                module.write(restricted, self.path("integrals.h5"))
         self.assertEqual(os.listdir(self.folder), [])
 
     def test_density_matrices_are_those_of_pyscf(self):

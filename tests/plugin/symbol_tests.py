@@ -21,7 +21,9 @@ def symbols(files, *options):
 
 
 def objects(build, folder):
-    return glob.glob(os.path.join(build, folder, "CMakeFiles", "quadrille_*.dir", "**", "*.o"), recursive=True)
+    """Of the library and its modules; libquadrille_blas.so is for other programs."""
+    found = glob.glob(os.path.join(build, folder, "CMakeFiles", "quadrille_*.dir", "**", "*.o"), recursive=True)
+    return [name for name in found if "quadrille_blas.dir" not in name]
 
 
 def readable(names):

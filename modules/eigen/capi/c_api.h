@@ -5,8 +5,8 @@
  * Ranks. On a grid (quadrille_eigen_grid_create) each rank of an MPI communicator has a part of a matrix, as in
  * ScaLAPACK. All ranks make the calls that are marked "collective" in the same order with the same arguments, but for
  * arrays and leading dimensions. One that fails on one rank fails on all, with QUADRILLE_FAILED_ELSEWHERE where nothing
- * was wrong. Exceptions, in which the other ranks wait forever: on one rank a handle is not valid, or of another
- * communicator; the call comes from a thread that may not use MPI; or memory runs out inside of the library. The host
+ * was wrong. Exceptions, in which the other ranks wait forever: on one rank the communicator or the grid is not valid,
+ * or another one; the call comes from a thread that may not use MPI; or memory runs out inside of the library. The host
  * initializes and finalizes MPI, and destroys factors and grids before that. The library must be built with the same
  * MPI, and with ScaLAPACK. */
 #ifndef QUADRILLE_MODULES_EIGEN_C_API_H

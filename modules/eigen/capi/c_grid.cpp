@@ -21,6 +21,7 @@ constexpr const char* rule = "all ranks of a grid must make the same call, one a
 
 /// Runs `check` on all ranks before a collective call goes on, which it describes: the same on all.
 void agree(const HostGrid& grid, const std::function<std::string()>& check) {
+  if (const std::string why = grid.ranks->obstacle(); grid.all->size() == 1 && !why.empty()) refuse(why);
   std::string call;
   c_calls::together(grid.ranks.get(), *grid.all, call, rule, [&] { call = check(); });
 }
@@ -46,7 +47,7 @@ Layout layout_of(std::int64_t n, const quadrille_eigen_distribution& wanted, int
     layout.rows = wanted.rows;
     layout.columns = wanted.columns;
   }
-  if (wanted.block > 0) layout.block = wanted.block;
+  if (wanted.block > 0) layout.block = std::min(wanted.block, n);
   if (std::int64_t(layout.rows) * layout.columns > ranks) {
     refuse(fmt::format("a grid of {} x {} ranks: the communicator has {}", layout.rows, layout.columns, ranks));
   }
@@ -130,6 +131,8 @@ void create_on(const quadrille_eigen_grid* handle, char triangle, const double* 
     return fmt::format("quadrille_eigen_factor_create_{}_on, triangle {}", is_complex<T> ? "complex" : "double",
                        half == Triangle::lower ? 'L' : 'U');
   });
+  require_memory_of_ranks(*grid->all, *grid->library, double(grid->layout.local_size(0)) * sizeof(T),
+                          "a Cholesky factor");
   SpreadFactor<T> made =
       factor_on_ranks(*grid->all, grid->layout, grid->steps<T>(), copy_of_part<T>(*grid, half, b, ldb));
   *factor = c_calls::handle_of<quadrille_eigen_factor>(std::make_shared<HostFactor>(HostFactor{grid, std::move(made)}));
@@ -178,6 +181,9 @@ void solve_on(const quadrille_eigen_grid* handle, const quadrille_eigen_options*
     return fmt::format("quadrille_eigen_{}_on, {}, {}", is_complex<T> ? "complex" : "double", wanted.text(),
                        b == nullptr ? "B = 1" : "with a factor");
   });
+  require_memory_of_ranks(*grid->all, *grid->library,
+                          bytes_on_rank(layout, grid->steps<T>(), wanted.fraction, b != nullptr, false),
+                          problem_text<T>(layout.n, b != nullptr));
   const SpreadPairs<T> found = solve_on_ranks(SpreadProblem<T>{
       *grid->all, layout, grid->steps<T>(), copy_of_part<T>(*grid, wanted.triangle, a, lda), b, wanted.fraction, {}});
   check_room(wanted.options, found.pairs.range.count);

@@ -33,7 +33,9 @@ RankGrid::RankGrid(const Communicator& ranks, const Layout& layout) : ranks_(ran
 }
 
 RankGrid::~RankGrid() {
-  if (!here()) return;
+  int ended = 0;  // MPI, by a host that did not wait
+  MPI_Finalized(&ended);
+  if (!here() || ended != 0) return;
   Cblacs_gridexit(context_);
   Cfree_blacs_system_handle(handle_);
   MPI_Comm_free(&comm_);

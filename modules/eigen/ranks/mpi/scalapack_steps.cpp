@@ -158,7 +158,8 @@ void ScalapackSteps<T>::divide(Tridiagonal& t, double* q) {
 template <class T>
 void ScalapackSteps<T>::rotate(Tridiagonal& t, double* q) {
   const Layout& whole = grid_.layout();
-  const Layout rows{whole.n, whole.block, whole.rows * whole.columns, 1};
+  const int ranks = whole.rows * whole.columns;
+  const Layout rows{whole.n, (whole.n + ranks - 1) / ranks, ranks, 1};
   const RankGrid grid(grid_.ranks(), rows);
   const int n = int(rows.n), rank = grid.ranks().rank(), mine = int(rows.local_rows(rank));
   std::vector<double> part, work;
@@ -169,16 +170,19 @@ void ScalapackSteps<T>::rotate(Tridiagonal& t, double* q) {
     }
     work.resize(2 * std::size_t(n));
   };
-  const auto step = [&] {
+  grid.demand("ScaLAPACK's dsteqr2", prepare, [&] {
     int info = 0;
     dsteqr2_("I", &n, t.diagonal.data(), t.off_diagonal.data(), part.data(), &grid.leading(), &mine, work.data(),
              &info);
-    if (info == 0) {
-      pdgemr2d_(&n, &n, part.data(), &one, &one, grid.descriptor(), q, &one, &one, grid_.descriptor(), &grid.context());
-    }
     return info;
-  };
-  grid.demand("ScaLAPACK's dsteqr2", prepare, step);
+  });
+  if (!grid.here()) return;
+  const int most = int(std::max<std::int64_t>(1, (1 << 24) / rows.block));  // pdgemr2d counts its bytes in 32 bits
+  for (int first = 1; first <= n; first += most) {
+    const int count = std::min(most, n - first + 1);
+    pdgemr2d_(&n, &count, part.data(), &one, &first, grid.descriptor(), q, &one, &first, grid_.descriptor(),
+              &grid.context());
+  }
 }
 
 template <class T>
