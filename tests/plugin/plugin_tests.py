@@ -94,7 +94,7 @@ class Modules(ProgramTest):
                 found[name] = (version, [])
                 builds.add(build)
         version = re.search(r"\d+\.\d+\.\d+", self.call("--version").stdout).group()
-        self.assertEqual(found, {"block_dft": (version, ["block_multiply", "density_matrix", "scf_model"]),
+        self.assertEqual(found, {"block_dft": (version, ["block_multiply", "density_matrix", "matrix_function", "scf_model"]),
                                  "eigen": (version, ["eigen", "eigen_study"]),
                                  "md": (version, ["md_forces", "md_run"]),
                                  "mgemm": (version, ["matrix_product", "matrix_product_study"]),

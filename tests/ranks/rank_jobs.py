@@ -13,6 +13,7 @@ import time
 import numpy
 
 import harness
+from block_dft_files import read_elsi
 from rank_testing import RankTest, blocks, chain, dynamics, eigenproblem, job, on_rank, write_matrix
 
 
@@ -156,6 +157,9 @@ class RankJobs(RankTest):
                     self.assertAlmostEqual(many[task][key], one[task][key], delta=1e-5, msg=(task, key))
                 self.assertLess(many["p"]["energy_error_per_block"], 1e-6)
                 self.assertLess(many["scf"]["idempotency"], 1e-6)
+                self.assertLess(many["f"]["identity_residual"], 1e-7)
+                roots = [read_elsi(self.path(out + "/f.csc")) for out in ("one", f"many{ranks}")]
+                self.assertLess(abs(roots[0] - roots[1]).max(), 1e-6)
                 rows = [results["block_products"]["c"]["rows"][0] for results in (one, many)]
                 for key in ("flops", "products", "skipped", "filtered_blocks"):
                     self.assertEqual(rows[1][key], rows[0][key], key)

@@ -47,14 +47,16 @@ def dynamics(**more):
 
 
 def blocks(**more):
-    """Self-consistent charges of a made insulator, its density matrix from files, and products of random blocks."""
+    """Self-consistent charges of a made insulator, its density matrix from files, products of random blocks, and a root."""
     scf = {"task": "scf_model", "name": "scf", "model": {"atoms": 60, "block_sizes": [1, 4, 5], "seed": harness.SEED % 10**9},
            "screening": 1.0, "eps": 1e-8, "eps_scf": 1e-8, "density": "p.csc", "charges": "charges.txt", **more}
     density = {"task": "density_matrix", "name": "p", "hamiltonian": "h.csc", "blocks": {"size": 7}, "mu": 0.5, "eps": 1e-9,
                "compare": True, "density": "projector.h5"}
     product = {"task": "block_multiply", "name": "c", "m": 40, "block_sizes": [5, 13], "occupations": [0.3], "eps": 1e-2,
                "decay": 0.5, "repeats": 1, "check": True, "seed": harness.SEED % 10**9}
-    return {"run": [scf, density, product]}
+    roots = {"task": "matrix_function", "name": "f", "model": {"atoms": 30, "block_sizes": [1, 4, 5], "seed": harness.SEED % 10**9},
+             "function": "inverse_square_root", "eps": 1e-9, "save": "f.csc"}
+    return {"run": [scf, density, product, roots]}
 
 
 def eigenproblem(**more):

@@ -23,8 +23,10 @@ namespace {
 namespace block_dft = quadrille::block_dft;
 using block_dft::BlockPlace;
 using block_dft::BlockSizes;
+using block_dft::Given;
 using block_dft::guarded;
-using block_dft::HostGrid;
+using block_dft::home_of;
+using block_dft::keep_message;
 using block_dft::matrix_text;
 using block_dft::MatrixObject;
 using block_dft::sizes_of;
@@ -32,7 +34,6 @@ using block_dft::sizes_text;
 using block_dft::together;
 using quadrille::c_calls::demand;
 using quadrille::c_calls::find;
-using quadrille::c_calls::find_if_valid;
 using quadrille::c_calls::refuse;
 
 thread_local std::string last_message;
@@ -74,34 +75,14 @@ void check(const quadrille_block_report* report) {
          std::to_string(sizeof *report) + " in this version");
 }
 
-/// A matrix of a collective call. Where the handle of one rank is wrong, the others must hear of it: it is looked up at
-/// once, and what is wrong is said by check().
-class Given {
- public:
-  Given(const quadrille_block_matrix* handle, const char* name)
-      : handle_(handle), name_(name), object_(find_if_valid<MatrixObject>(handle)) {}
-  void check() const {
-    if (!object_) (void)find<MatrixObject>(handle_, name_);
-  }
-  const MatrixObject* object() const { return object_.get(); }
-  block_dft::BlockMatrix<double>& matrix() const { return object_->matrix; }
-  const std::shared_ptr<const HostGrid>& home() const { return object_->home; }
+}  // namespace
 
- private:
-  const quadrille_block_matrix* handle_;
-  const char* name_;
-  std::shared_ptr<MatrixObject> object_;
-};
+namespace quadrille::block_dft {
 
-/// The grid of any of them; null where all are on this process alone.
-const HostGrid* home_of(std::initializer_list<const Given*> matrices) {
-  for (const Given* matrix : matrices) {
-    if (matrix->object() != nullptr && matrix->home()) return matrix->home().get();
-  }
-  return nullptr;
+quadrille_status guarded(const char* name, const std::function<void()>& call) noexcept {
+  return c_calls::guarded(last_message, name, call);
 }
 
-/// For a result that is written, but is not what it should be.
 quadrille_status keep_message(quadrille_status status, const char* name, const std::string& message) noexcept {
   try {
     last_message = std::string(name) + ": " + message;
@@ -111,12 +92,11 @@ quadrille_status keep_message(quadrille_status status, const char* name, const s
   return status;
 }
 
-}  // namespace
-
-namespace quadrille::block_dft {
-
-quadrille_status guarded(const char* name, const std::function<void()>& call) noexcept {
-  return c_calls::guarded(last_message, name, call);
+const HostGrid* home_of(std::initializer_list<const Given*> matrices) {
+  for (const Given* matrix : matrices) {
+    if (matrix->object() != nullptr && matrix->home()) return matrix->home().get();
+  }
+  return nullptr;
 }
 
 void together(const HostGrid* home, const std::string& call, const std::function<void()>& check) {

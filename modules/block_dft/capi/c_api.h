@@ -125,6 +125,36 @@ QUADRILLE_BLOCK_CALL quadrille_block_density_check(const quadrille_block_matrix*
                                                    const quadrille_block_matrix* s, double eps, double* electrons,
                                                    double* idempotency, double* commutation);
 
+/* Report of a function of a matrix: FunctionReport of modules/block_dft/functions/matrix_functions.h. */
+typedef struct quadrille_block_function_report {
+  uint32_t struct_size; /* set by the caller: the size of the struct */
+  int32_t iterations;
+  double residual;   /* of the last test, relative */
+  double occupation; /* the largest of an iterate */
+  double condition;  /* about the condition number of A; of the exponential 0 */
+  double flops, bound;
+} quadrille_block_function_report;
+
+/* Creates F = f(A) of a square A. function: "inverse" or "exponential", of any A; "sign", "square_root" or
+ * "inverse_square_root" (positive definite A), of one with symmetric storage. F is symmetric where A is. Products are
+ * filtered with eps, above 0. `order`, 2 to 5: the power of the residual that a step of sign and roots leaves; 0: 2 for
+ * sign, the fastest for roots, and for the other functions. `max_iterations`: above 0; the exponential, a series, does
+ * not count. `report` may be null. QUADRILLE_NUMERICAL: A is singular, not positive definite or too ill-conditioned, or
+ * e^A is too large. With two statuses F and the report are written: QUADRILLE_NOT_CONVERGED, a sign after
+ * max_iterations, as of an A with an eigenvalue at 0; QUADRILLE_INACCURATE, a sign of one with an eigenvalue nearer to
+ * 0 than eps times the largest. Collective. */
+QUADRILLE_BLOCK_CALL quadrille_block_function(const quadrille_block_matrix* a, const char* function, double eps,
+                                              int32_t order, int32_t max_iterations, quadrille_block_matrix** f,
+                                              quadrille_block_function_report* report);
+
+/* How far F is from f(A), with products filtered by eps, Frobenius norms: `residual` is |A F - I| / |I| of the inverse,
+ * |F e^-A - I| |I| / (|F| |e^-A|) of the exponential, |F F - I| / |I| of sign, |F F - A| / |A| of the square root, |F A
+ * F - I| / |I| of the inverse square root; `commutation`, which may be null, |F A - A F| / |F A| of sign, otherwise
+ * not-a-number. Collective. */
+QUADRILLE_BLOCK_CALL quadrille_block_function_check(const quadrille_block_matrix* f, const quadrille_block_matrix* a,
+                                                    const char* function, double eps, double* residual,
+                                                    double* commutation);
+
 /* The message of the last failed call of this thread, "" if none has failed. Valid until the next call fails. */
 __attribute__((visibility("default"))) const char* quadrille_block_message(void);
 

@@ -8,6 +8,7 @@
 #include "modules/shared/plugin/handle_table.h"
 
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <string>
 
@@ -42,6 +43,31 @@ quadrille_status guarded(const char* name, const std::function<void()>& call) no
 /// Runs `check` on all ranks of a grid, or on this process alone for null, before a collective call goes on: its text
 /// is `call` on all of them.
 void together(const HostGrid* home, const std::string& call, const std::function<void()>& check);
+
+/// A matrix of a collective call. Where the handle of one rank is wrong, the others must hear of it: it is looked up at
+/// once, and what is wrong is said by check().
+class Given {
+ public:
+  Given(const quadrille_block_matrix* handle, const char* name)
+      : handle_(handle), name_(name), object_(c_calls::find_if_valid<MatrixObject>(handle)) {}
+  void check() const {
+    if (!object_) (void)c_calls::find<MatrixObject>(handle_, name_);
+  }
+  const MatrixObject* object() const { return object_.get(); }
+  BlockMatrix<double>& matrix() const { return object_->matrix; }
+  const std::shared_ptr<const HostGrid>& home() const { return object_->home; }
+
+ private:
+  const quadrille_block_matrix* handle_;
+  const char* name_;
+  std::shared_ptr<MatrixObject> object_;
+};
+
+/// The grid of any of them; null where all are on this process alone.
+const HostGrid* home_of(std::initializer_list<const Given*> matrices);
+
+/// For a result that is written, but is not what it should be.
+quadrille_status keep_message(quadrille_status status, const char* name, const std::string& message) noexcept;
 
 /// Throws unless these can be the sizes of blocks.
 BlockSizes sizes_of(std::int32_t count, const std::int32_t* sizes, const char* name);

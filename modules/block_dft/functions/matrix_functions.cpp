@@ -116,14 +116,17 @@ int order_of_step(double residual, double target) {
 
 [[noreturn]] void fail(const std::string& message) { throw Error(ErrorCode::numerical, message); }
 
-[[noreturn]] void fail_condition(const char* about, double condition) {
+/// Of the matrix that square_roots() takes.
+const char* name_of(const FunctionOptions& options) { return options.matrix == nullptr ? "S" : options.matrix; }
+
+[[noreturn]] void fail_condition(const FunctionOptions& options, const char* about, double condition) {
   fail(
-      fmt::format("S is not positive definite, or too ill-conditioned: condition number {} {:.1e}, limit {:.0e}; "
-                  "remove the most diffuse basis functions, or use method: dense",
-                  about, condition, largest_condition));
+      fmt::format("{} is not positive definite, or too ill-conditioned: condition number {} {:.1e}, limit {:.0e}; from "
+                  "an overlap matrix remove the most diffuse basis functions, or use density_matrix with method: dense",
+                  name_of(options), about, condition, largest_condition));
 }
 
-[[noreturn]] void fail_residual(const char* what, const FunctionReport& report, const FunctionOptions& options) {
+[[noreturn]] void fail_residual(const std::string& what, const FunctionReport& report, const FunctionOptions& options) {
   fail(fmt::format("{}: after {} iterations the residual is {:.2e}, condition number about {:.1e}; a {} may help", what,
                    report.iterations, report.residual, report.condition,
                    report.iterations < options.max_iterations ? "smaller eps" : "larger max_iterations"));
@@ -184,13 +187,14 @@ FunctionReport matrix_sign(M& a, const FunctionOptions& options) {
 template <class M>
 SquareRoots<M> square_roots(const M& s, const FunctionOptions& options) {
   require_options(options);
-  require_symmetric_input(s, "S");
+  require_symmetric_input(s, name_of(options));
   SquareRoots<M> out;
   auto& [y, z, report] = out;
   const Interval spectrum = gershgorin(s);
   // Eigenvalues of Z^T S Z up to 2 at first.
   const double size = (std::max(spectrum.low, 0.0) + spectrum.high) / 2;
-  if (!(size > 0)) fail(fmt::format("S is not positive definite: all eigenvalues are below {:.4g}", spectrum.high));
+  if (!(size > 0))
+    fail(fmt::format("{} is not positive definite: all eigenvalues are below {:.4g}", name_of(options), spectrum.high));
   M t = copied(s);
   scale(t, 1 / size);
   const M scaled = without_symmetry(t);
@@ -201,12 +205,13 @@ SquareRoots<M> square_roots(const M& s, const FunctionOptions& options) {
     const double residual = distance_from_identity(t);
     const bool last = refinement.ends(report, residual, z.occupation());
     // A negative eigenvalue grows beyond all bounds.
-    if (!bounded) fail(fmt::format("S is not positive definite: found after {} iterations", report.iterations));
+    if (!bounded)
+      fail(fmt::format("{} is not positive definite: found after {} iterations", name_of(options), report.iterations));
     if (report.iterations == 1) y = copied(scaled);
     if (last || report.iterations >= options.max_iterations) break;
     y = M();
     const double z_norm = frobenius_norm(z);
-    if (z_norm * z_norm > 1 / std::numeric_limits<double>::epsilon()) fail_condition("above", z_norm * z_norm);
+    if (z_norm * z_norm > 1 / std::numeric_limits<double>::epsilon()) fail_condition(options, "above", z_norm * z_norm);
     const FunctionOptions& step = refinement.step(z_norm);
     t = newton_schulz(std::move(t), options.order.value_or(order_of_step(residual, refinement.target())), step, report);
     z = report.iterations == 1 ? without_symmetry(t) : filtered_product(z, t, Symmetry::none, step, report);
@@ -214,9 +219,9 @@ SquareRoots<M> square_roots(const M& s, const FunctionOptions& options) {
     t = filtered_product(z, y, Symmetry::symmetric, step, report, Transpose::yes);
   }
   report.condition = largest_square(z, report) * std::sqrt(largest_square(scaled, report));
-  if (report.condition > largest_condition) fail_condition("about", report.condition);
+  if (report.condition > largest_condition) fail_condition(options, "about", report.condition);
   report.converged = report.converged || report.residual <= rounding_limit(report.condition);
-  if (!report.converged) fail_residual("S^-1/2 has not converged", report, options);
+  if (!report.converged) fail_residual(fmt::format("{}^-1/2 has not converged", name_of(options)), report, options);
   scale(y, std::sqrt(size));
   scale(z, 1 / std::sqrt(size));
   return out;

@@ -24,6 +24,7 @@ struct FunctionOptions {
   int max_iterations = 100;
   bool mixed = false;  ///< products in mixed precision: multiply.h
   Driver driver = Driver::automatic;
+  const char* matrix = nullptr;  ///< what messages call the matrix; null: S of roots, A of others
   /// Called after each iteration with its number and its residual; may throw to stop.
   std::function<void(int, double)> progress{};
 };

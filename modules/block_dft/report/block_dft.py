@@ -1,4 +1,4 @@
-"""Tables and figures of the tasks `block_multiply`, `density_matrix` and `scf_model`."""
+"""Tables and figures of the tasks `block_multiply`, `density_matrix`, `matrix_function` and `scf_model`."""
 
 from module_report import plain_numbers, table
 
@@ -75,6 +75,21 @@ def density_text(name, one):
          for step in one["steps"]]) + product_share(one, one["steps"])
 
 
+def function_text(name, one):
+    condition = f", condition number about {one['condition']:.2g}" if one["condition"] else ""
+    out = (f"\n## Function of a matrix `{name}`\n\n{one['function']} of {one['rows']} rows in {one['blocks']} blocks{condition}: "
+           f"{'' if one['converged'] else 'not '}converged after {len(one['iterations'])} iterations and {one['seconds']:.3g} s, "
+           f"{number(one['flops'] / one['seconds'] * 1e-9 if one['seconds'] else None)} GFLOP/s, filter bound "
+           f"{one['filter_bound']:.1e}; occupation of the matrix {one['occupation_of_matrix']:.3g}, of its function "
+           f"{one['occupation']:.3g}.\n")
+    if "identity" in one:
+        out += f"{one['identity']} = {one['identity_residual']:.2e}".replace("|", "\\|")
+        out += f", \\|F A - A F\\| / \\|F A\\| = {one['commutation']:.2e}.\n" if one["commutation"] is not None else ".\n"
+    return out + "\n" + table(["iteration", "residual", "seconds"],
+                              [[str(number_of), number(row["residual"], ".1e"), number(row["seconds"])]
+                               for number_of, row in enumerate(one["iterations"], 1)])
+
+
 def scf_text(name, one):
     charges = one["charge_transfer"]
     out = (f"\n## Self-consistent loop `{name}`\n\n{one['orbitals']} orbitals in {one['blocks']} blocks, method {one['method']}: energy "
@@ -146,6 +161,7 @@ def tasks(results, kind):
 def text(results):
     out = "".join(product_text(name, one) for name, one in results.get("block_products", {}).items())
     out += "".join(density_text(name, one) for name, one in tasks(results, "density_matrix").items())
+    out += "".join(function_text(name, one) for name, one in tasks(results, "matrix_function").items())
     return out + "".join(scf_text(name, one) for name, one in tasks(results, "scf_model").items())
 
 

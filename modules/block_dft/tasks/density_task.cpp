@@ -136,14 +136,15 @@ void check_density_task(const TaskContext& context) {
   if (context.text("method") == "trs4" && context.has("mu")) {
     TaskContext::fail(QUADRILLE_INVALID_INPUT, "trs4 needs `electrons` instead", "mu");
   }
-  check_matrices(context);
+  check_hamiltonian(context);
 }
 
 void run_density(const TaskContext& context) {
-  InputMatrices files(context);
+  InputMatrices files(context, hamiltonian_and_overlap);
   const BlockSizes& sizes = files.sizes();
+  check_electrons(context, sizes);
   check_dense_memory(context, sizes);
-  const BlockMatrix<double> h = files.hamiltonian(), s = files.overlap();
+  const BlockMatrix<double> h = files.read("hamiltonian"), s = files.read("overlap");
   if (!on_gpu(context)) return run_with(context, h, s);
   with_cuda([&](auto) {
     run_with(context, DeviceMatrix(h), DeviceMatrix(s));

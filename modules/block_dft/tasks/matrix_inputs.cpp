@@ -14,17 +14,17 @@ namespace quadrille::block_dft {
 
 namespace {
 
-/// The rows of H or S, by the name of the parameter; none where they are not known.
+/// The rows of a matrix, by the name of its parameter; none where they are not known.
 using RowsOf = std::function<std::optional<std::int64_t>(const std::string&)>;
 
 std::unique_ptr<ElementSource> opened(const TaskContext& context, const std::string& name) {
   return elements_of_file(context.input_file(name + ".file"), context.text(name + ".dataset"));
 }
 
-/// None where `blocks` has no file, and the rows of H are not known.
-std::optional<BlockSizes> sizes_of(const TaskContext& context, const RowsOf& rows_of) {
+/// None where `blocks` has no file, and the rows of the first matrix are not known.
+std::optional<BlockSizes> sizes_of(const TaskContext& context, const MatrixNames& names, const RowsOf& rows_of) {
   if (context.has("blocks.file")) return read_block_sizes(context.input_file("blocks.file"));
-  const std::optional<std::int64_t> n = rows_of("hamiltonian");
+  const std::optional<std::int64_t> n = rows_of(names.front());
   if (!n) return std::nullopt;
   const std::int64_t size = context.has("blocks.size") ? context.integer("blocks.size") : matrix_input::block_size;
   std::vector<std::int32_t> sizes(std::size_t(*n / size), std::int32_t(size));
@@ -32,10 +32,10 @@ std::optional<BlockSizes> sizes_of(const TaskContext& context, const RowsOf& row
   return BlockSizes(std::move(sizes));
 }
 
-std::optional<BlockSizes> checked_sizes(const TaskContext& context, const RowsOf& rows_of) {
-  std::optional<BlockSizes> sizes = sizes_of(context, rows_of);
+std::optional<BlockSizes> checked_sizes(const TaskContext& context, const MatrixNames& names, const RowsOf& rows_of) {
+  std::optional<BlockSizes> sizes = sizes_of(context, names, rows_of);
   if (!sizes) return sizes;
-  for (const std::string name : {"hamiltonian", "overlap"}) {
+  for (const std::string& name : names) {
     if (!context.has(name + ".file")) continue;
     const std::optional<std::int64_t> n = rows_of(name);
     if (!n || *n == sizes->total()) continue;
@@ -43,7 +43,6 @@ std::optional<BlockSizes> checked_sizes(const TaskContext& context, const RowsOf
                       fmt::format("has {} rows, but the {} blocks have {}", *n, sizes->count(), sizes->total()),
                       name + ".file");
   }
-  check_electrons(context, *sizes);
   return sizes;
 }
 
@@ -58,16 +57,21 @@ std::shared_ptr<const MatrixGrid> grid_of(const TaskContext& context) {
   }
 }
 
-void check_matrices(const TaskContext& context) {
-  (void)checked_sizes(context, [&](const std::string& name) { return opened(context, name)->size_in_head(); });
+std::optional<BlockSizes> check_matrices(const TaskContext& context, const MatrixNames& names) {
+  return checked_sizes(context, names, [&](const std::string& name) { return opened(context, name)->size_in_head(); });
 }
 
-InputMatrices::InputMatrices(const TaskContext& context) : context_(context) {
+void check_hamiltonian(const TaskContext& context) {
+  const std::optional<BlockSizes> sizes = check_matrices(context, hamiltonian_and_overlap);
+  if (sizes) check_electrons(context, *sizes);
+}
+
+InputMatrices::InputMatrices(const TaskContext& context, const MatrixNames& names) : context_(context) {
   const auto read_sizes = [&] {
-    for (const std::string name : {"hamiltonian", "overlap"}) {
+    for (const std::string& name : names) {
       if (context.has(name + ".file")) sources_[name] = opened(context, name);
     }
-    return checked_sizes(context, [&](const std::string& name) { return sources_.at(name)->size(); })->sizes();
+    return checked_sizes(context, names, [&](const std::string& name) { return sources_.at(name)->size(); })->sizes();
   };
   sizes_ = BlockSizes(of_first_rank<std::int32_t>(context, read_sizes), grid_of(context));
 }
@@ -108,7 +112,7 @@ FunctionOptions function_options(const TaskContext& context) {
   options.eps = context.real("eps");
   if (context.has("order")) options.order = int(context.integer("order"));
   options.mixed = context.boolean("mixed");
-  options.max_iterations = int(context.integer("max_iterations"));
+  if (context.has("max_iterations")) options.max_iterations = int(context.integer("max_iterations"));
   return options;
 }
 

@@ -1,4 +1,4 @@
-// What tasks with Hamiltonians and overlaps in files have in common: their parameters and how they are read.
+// What tasks with matrices in files have in common: their parameters and how they are read.
 #pragma once
 
 #include "core/comm/agreement.h"
@@ -90,27 +90,30 @@ std::vector<T> of_first_rank(const TaskContext& context, const std::function<std
   return out;
 }
 
-/// Fails where H or S, as far as the heads of their files say their sizes, have others than the blocks, or `electrons`
-/// are more than fit; a dump of CP2K does not say its size, and is not read for it.
-void check_matrices(const TaskContext& context);
+/// The parameters that name the files of matrices. The first decides how many rows the blocks have.
+using MatrixNames = std::vector<std::string>;
+inline const MatrixNames hamiltonian_and_overlap = {"hamiltonian", "overlap"};
+
+/// Fails where matrices, as far as the heads of their files say their sizes, have others than the blocks; a dump of
+/// CP2K does not say its size, and is not read for it. Gives the sizes of the blocks, where they are known.
+std::optional<BlockSizes> check_matrices(const TaskContext& context, const MatrixNames& names);
+/// The same of H and S, and where `electrons` are more than fit.
+void check_hamiltonian(const TaskContext& context);
 /// Fails where `electrons` are no whole number, or more than fit.
 void check_electrons(const TaskContext& context, const BlockSizes& sizes);
 
-/// H and S in files: rank 0 opens and reads them. All calls are collective.
+/// Symmetric matrices in files: rank 0 opens and reads them. All calls are collective.
 class InputMatrices {
  public:
   /// Fails as check_matrices does, with the sizes of all files.
-  explicit InputMatrices(const TaskContext& context);
-  /// Those of `blocks.file`, or as many of `blocks.size` as H has, the last one smaller where they do not add up; on
-  /// grid_of().
+  InputMatrices(const TaskContext& context, const MatrixNames& names);
+  /// Those of `blocks.file`, or as many of `blocks.size` as the first matrix has, the last one smaller where they do
+  /// not add up; on grid_of().
   const BlockSizes& sizes() const { return sizes_; }
-  BlockMatrix<double> hamiltonian() { return read("hamiltonian"); }
-  /// The identity where the job has none.
-  BlockMatrix<double> overlap() { return read("overlap"); }
-
- private:
+  /// Each once; the identity where the job has none of this name.
   BlockMatrix<double> read(const std::string& name);
 
+ private:
   const TaskContext& context_;
   std::map<std::string, std::unique_ptr<ElementSource>> sources_;  // of rank 0, by the names of the parameters
   BlockSizes sizes_;
@@ -123,7 +126,7 @@ void check_dense_memory(const TaskContext& context, const BlockSizes& sizes);
 inline const BlockMatrix<double>& on_host(const BlockMatrix<double>& a) { return a; }
 inline BlockMatrix<double> on_host(const DeviceMatrix& a) { return a.fetch(); }
 
-/// eps, max_iterations, order and mixed.
+/// eps, mixed, and, as far as the task has them, max_iterations and order.
 FunctionOptions function_options(const TaskContext& context);
 
 /// How far an iteration with this residual is, 0 to 1, where residuals are squared in each step.

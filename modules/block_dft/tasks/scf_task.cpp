@@ -6,11 +6,11 @@
 #include "core/system/log.h"
 #include "modules/block_dft/files/matrix_files.h"
 #include "modules/block_dft/matrix/block_algebra.h"
-#include "modules/block_dft/matrix/random_blocks.h"
 #include "modules/block_dft/scf/model_system.h"
 #include "modules/block_dft/scf/scf.h"
 #include "modules/block_dft/tasks/density_report.h"
 #include "modules/block_dft/tasks/matrix_inputs.h"
+#include "modules/block_dft/tasks/model_input.h"
 #include "modules/shared/study/take_turns.h"
 
 #include <fmt/format.h>
@@ -29,19 +29,10 @@ struct Problem {
   double electrons;
 };
 
-BlockSizes model_sizes(const TaskContext& context) {
-  const std::vector<std::int64_t> kinds = context.integers("model.block_sizes");
-  return random_sizes(std::int32_t(context.integer("model.atoms")), {kinds.begin(), kinds.end()},
-                      std::uint64_t(context.integer("model.seed")));
-}
-
 ModelSystem made_system(const TaskContext& context) {
-  return model_system({.sizes = model_sizes(context).on(grid_of(context)),
-                       .decay = context.real("model.decay"),
-                       .cutoff = context.real("model.cutoff"),
-                       .coupling = context.real("model.coupling"),
-                       .polarity = context.real("model.polarity"),
-                       .seed = std::uint64_t(context.integer("model.seed"))});
+  ModelOptions options = model_options(context);
+  options.polarity = context.real("model.polarity");
+  return model_system(options);
 }
 
 /// As many electrons for each orbital as on average.
@@ -78,11 +69,12 @@ Problem problem_of(const TaskContext& context) {
     positions = std::move(system.positions);
     out.electrons = context.has("electrons") ? context.real("electrons") : system.electrons;
   } else {
-    InputMatrices files(context);
+    InputMatrices files(context, hamiltonian_and_overlap);
     const BlockSizes& sizes = files.sizes();
+    check_electrons(context, sizes);
     check_dense_memory(context, sizes);
-    model.h0 = files.hamiltonian();
-    model.s = files.overlap();
+    model.h0 = files.read("hamiltonian");
+    model.s = files.read("overlap");
     out.electrons = context.real("electrons");
     model.neutral = even_charges(sizes, out.electrons);
     positions.at.resize(std::size_t(sizes.count()));
@@ -254,21 +246,18 @@ constexpr const char* with_mixing[] = {"trs4", "sign", "dense", nullptr};
 constexpr quadrille_condition if_curvy[] = {{.parameter = "method", .values = with_curvy}, {}};
 constexpr quadrille_condition if_mixing[] = {{.parameter = "method", .values = with_mixing}, {}};
 constexpr const char* model_excludes[] = {"hamiltonian", "overlap", "blocks", "positions", nullptr};
-constexpr quadrille_parameter kind = integer("size", nullptr, nullptr, within(1, 4096));
 constexpr quadrille_parameter cell_members[] = {real("x", "edge along x", "0", at_least(0)),
                                                 real("y", "edge along y", "0", at_least(0)),
                                                 real("z", "edge along z", "0", at_least(0))};
 constexpr quadrille_parameter model_members[] = {
-    required(integer("atoms", "number of atoms, on a periodic cubic lattice of spacing 1", nullptr, within(2, 1e6))),
-    list("block_sizes", "numbers of orbitals of the atoms, each drawn at random from these", "[4]", kind),
-    real("decay", "elements between atoms at a distance d are random numbers times exp(-decay d)", "1.5", at_least(0)),
-    real("cutoff", "no elements beyond this distance", "4", above(0)),
-    real("coupling",
-         "largest sum, over a row of H, of the magnitudes of elements between atoms; up to 0.9 a gap is certain", "0.5",
-         at_least(0)),
+    model_input::atoms,
+    model_input::block_sizes,
+    model_input::decay,
+    model_input::cutoff,
+    model_input::coupling,
     real("polarity", "neutral atoms have up to this many electrons more or fewer than levels below the gap", "0.1",
          at_least(0)),
-    integer("seed", "of block sizes, levels and elements", "1", within(0, 9e15))};
+    model_input::seed};
 
 constexpr quadrille_parameter model() {
   quadrille_parameter out = group("model", "a generated insulator, instead of files: see modules/block_dft/METHODS.md",
@@ -340,7 +329,7 @@ void check_scf(const TaskContext& context) {
     TaskContext::fail(QUADRILLE_INVALID_INPUT, "needs `positions`", "screening");
   }
   if (context.has("model.atoms")) return check_electrons(context, model_sizes(context));
-  check_matrices(context);
+  check_hamiltonian(context);
 }
 
 void run_scf(const TaskContext& context) {

@@ -1,7 +1,8 @@
-// The module block_dft: the tasks `block_multiply` (multiply_task.h), `density_matrix` (density_task.h) and `scf_model`
-// (scf_task.h).
+// The module block_dft: the tasks `block_multiply` (multiply_task.h), `density_matrix` (density_task.h),
+// `matrix_function` (function_task.h) and `scf_model` (scf_task.h).
 #include "modules/shared/plugin/task.h"
 #include "modules/block_dft/tasks/density_task.h"
+#include "modules/block_dft/tasks/function_task.h"
 #include "modules/block_dft/tasks/multiply_task.h"
 #include "modules/block_dft/tasks/scf_task.h"
 
@@ -23,6 +24,13 @@ constexpr quadrille_task tasks[] = {
      .flags = QUADRILLE_ON_RANKS,
      .check = task_function<check_density_task>,
      .run = task_function<run_density>},
+    {.name = "matrix_function",
+     .help = "the inverse, exponential, sign or square root of a symmetric block-sparse matrix, by products alone",
+     .parameters = function_parameters,
+     .parameter_count = function_parameter_count,
+     .flags = QUADRILLE_ON_RANKS,
+     .check = task_function<check_function_task>,
+     .run = task_function<run_function>},
     {.name = "scf_model",
      .help = "self-consistent charges of a tight-binding model: linear-scaling density matrices with charge mixing, or "
              "curvy steps",

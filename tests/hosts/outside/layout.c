@@ -61,6 +61,14 @@ int main(void) {
   VALUE(QUADRILLE_DIVERGED);
   VALUE(QUADRILLE_NOT_FINITE);
   VALUE(QUADRILLE_STAGNATED);
+  printf("quadrille_block_function_report %zu\n", sizeof(quadrille_block_function_report));
+  MEMBER(quadrille_block_function_report, struct_size);
+  MEMBER(quadrille_block_function_report, iterations);
+  MEMBER(quadrille_block_function_report, residual);
+  MEMBER(quadrille_block_function_report, occupation);
+  MEMBER(quadrille_block_function_report, condition);
+  MEMBER(quadrille_block_function_report, flops);
+  MEMBER(quadrille_block_function_report, bound);
   printf("quadrille_block_report %zu\n", sizeof(quadrille_block_report));
   MEMBER(quadrille_block_report, struct_size);
   MEMBER(quadrille_block_report, padding);
