@@ -106,6 +106,15 @@ void begin_elpa() {
 }
 
 template <class T>
+ElpaSteps<T>::ElpaSteps(const Communicator& ranks, const Layout& layout) : ScalapackSteps<T>(ranks, layout) {
+  if (layout.block * (std::max(layout.rows, layout.columns) - 1) < layout.n) return;
+  throw Error(ErrorCode::unsupported,
+              fmt::format("ELPA wants a part of the matrix on each rank of the grid: {} rows in blocks of {} do not "
+                          "reach all of {} x {}; take smaller blocks, or ScaLAPACK",
+                          layout.n, layout.block, layout.rows, layout.columns));
+}
+
+template <class T>
 double ElpaSteps<T>::work_bytes(bool vectors) const {
   // Without vectors those of the tridiagonal matrix are computed nevertheless.
   const double part = double(this->grid_.layout().local_size(0)),

@@ -13,7 +13,8 @@ void begin_elpa();
 template <class T>
 class ElpaSteps final : public ScalapackSteps<T> {
  public:
-  using ScalapackSteps<T>::ScalapackSteps;
+  /// Errors: ErrorCode::unsupported for a grid of which some rank has nothing.
+  ElpaSteps(const Communicator& ranks, const Layout& layout);
   double work_bytes(bool vectors) const override;
   StandardSolution solve(const StandardProblem<T>& problem) override;
 };
