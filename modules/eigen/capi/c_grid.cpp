@@ -144,9 +144,16 @@ struct Wanted {
   Triangle triangle = Triangle::lower;
   Fraction fraction;
 
+  /// What counts of the options.
   std::string text() const {
-    return fmt::format("vectors {}, {} to {}, {} to {}, room {}, triangle {}", int(options.vectors), options.first,
-                       options.last, options.low, options.high, options.room, triangle == Triangle::lower ? 'L' : 'U');
+    const std::string half = triangle == Triangle::lower ? "lower triangle" : "upper triangle";
+    switch (fraction.kind()) {
+      case Fraction::Kind::none: return half + ", no vectors";
+      case Fraction::Kind::range: return fmt::format("{}, vectors {} to {}", half, options.first, options.last);
+      case Fraction::Kind::interval:
+        return fmt::format("{}, vectors in [{}, {}], room for {}", half, options.low, options.high, options.room);
+      default: return half + ", all vectors";
+    }
   }
 };
 
