@@ -64,6 +64,10 @@ __device__ inline void mma(double (&c)[4], double2 a, double b) {
 /// 0 and 1. Results of mma() are [pair of g, pair of g + 8].
 using Tile = double[4];
 __device__ inline double2 left_factor(const Tile& tile, int pair) { return {tile[pair], tile[2 + pair]}; }
+__device__ inline void set_pair(Tile& tile, int pair, double2 a) {
+  tile[pair] = a.x;
+  tile[2 + pair] = a.y;
+}
 /// i times, and -i times, a complex number.
 __device__ inline double2 turned(double2 a) { return {-a.y, a.x}; }
 __device__ inline double2 turned_back(double2 a) { return {a.y, -a.x}; }
@@ -83,7 +87,15 @@ struct Staged {
   static constexpr __device__ int column(int c) { return c % 8 * ld + c / 8; }
 };
 
-/// A warp's columns and lane.
+/// The thread's lane, so that places which follow from it are computed where they are needed: kept for the whole loop
+/// they would take registers that E needs.
+__device__ inline int lane_now() {
+  int lane = int(threadIdx.x % 32);
+  asm volatile("" : "+r"(lane));
+  return lane;
+}
+
+/// A warp's columns.
 template <class T>
 struct Strip {
   T* e;  ///< its first column
@@ -94,7 +106,7 @@ struct Strip {
 /// 64 rows into `staged`, zeros below E, anything beyond its last column; not waited for.
 template <class T>
 __device__ inline void fetch_rows(Staged& staged, const Strip<T>& strip, long row) {
-  const int lane = threadIdx.x % 32;
+  const int lane = lane_now();
   const T* from = strip.e + row + lane;
   double* const to = &staged.at[Staged::place(lane)];
   const bool inside[2] = {row + lane < strip.n, row + lane + 32 < strip.n};
@@ -109,7 +121,7 @@ __device__ inline void take(double& to, const double* from) { to = *from; }
 __device__ inline void take(Complex& to, const double* from) { to = *reinterpret_cast<const Complex*>(from); }
 template <class T>
 __device__ inline void write_rows(const Staged& staged, const Strip<T>& strip, long row) {
-  const int lane = threadIdx.x % 32;
+  const int lane = lane_now();
   T* to = strip.e + row + lane;
   const double* const from = &staged.at[Staged::place(lane)];
   const bool inside[2] = {row + lane < strip.n, row + lane + 32 < strip.n};
@@ -120,23 +132,30 @@ __device__ inline void write_rows(const Staged& staged, const Strip<T>& strip, l
     if (inside[1]) take(to[32], from + Staged::column(c) + 64);
   }
 }
-/// A thread's numbers of `rows` and of `staged` change places; or one takes the other's.
-enum class Move { exchange, to_rows, to_staged };
+/// 128 rows.
+struct Window {
+  Rows low, high;
+};
+/// in: `rows` are taken from `staged`; out: the other way; slide: `staged` takes `rows`, which take `next`, which take
+/// what `staged` had.
+enum class Move { in, out, slide };
 template <Move move>
-__device__ inline void move_rows(Rows& rows, Staged& staged) {
-  const int g = threadIdx.x % 32 / 4, q = threadIdx.x % 4;
+__device__ inline void move_rows(Rows& rows, Rows& next, Staged& staged) {
+  const int lane = lane_now(), g = lane / 4, q = lane % 4;
 #pragma unroll
   for (int k = 0; k < 4; ++k) {
 #pragma unroll
     for (int j = 0; j < 4; ++j) {  // row 4 q + j
-      Tile& tile = rows.at[k][j % 2];
       double2& there = *reinterpret_cast<double2*>(&staged.at[g * Staged::ld + 2 * (16 * k + 4 * j + q)]);
+      Tile &tile = rows.at[k][j % 2], &next_tile = next.at[k][j % 2];
+      const int pair = j / 2;
       double2 in;
-      if constexpr (move != Move::to_staged) in = there;
-      if constexpr (move != Move::to_rows) there = left_factor(tile, j / 2);
-      if constexpr (move != Move::to_staged) {
-        tile[j / 2] = in.x;
-        tile[2 + j / 2] = in.y;
+      if constexpr (move != Move::out) in = there;
+      if constexpr (move != Move::in) there = left_factor(tile, pair);
+      if constexpr (move == Move::in) set_pair(tile, pair, in);
+      if constexpr (move == Move::slide) {
+        set_pair(tile, pair, left_factor(next_tile, pair));
+        set_pair(next_tile, pair, in);
       }
     }
   }
@@ -147,7 +166,7 @@ __device__ inline void move_rows(Rows& rows, Staged& staged) {
 template <class T>
 __device__ inline void apply_half(Tile* const (&rows)[6], const HalfDiamond<T>& d) {
   constexpr int parts = HalfDiamond<T>::parts, ldv = HalfDiamond<T>::ldv, ldt = HalfDiamond<T>::ldt;
-  const int g = threadIdx.x % 32 / 4, q = threadIdx.x % 4;
+  const int lane = lane_now(), g = lane / 4, q = lane % 4;
   Tile x[4] = {};  // (V^H E)^T: [8 sweeps]
 #pragma unroll
   for (int r = 0; r < 6; ++r) {
@@ -216,58 +235,51 @@ __device__ inline void apply_half(Tile* const (&rows)[6], const HalfDiamond<T>& 
 
 /// The first 128 rows of a group.
 template <class T>
-__device__ inline void first_rows(Rows (&rows)[2], Staged& staged, const Strip<T>& strip, long row) {
+__device__ inline void first_rows(Window& window, Staged& staged, const Strip<T>& strip, long row) {
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
+    Rows& rows = half == 0 ? window.low : window.high;
     fetch_rows(staged, strip, row + half * bandwidth);
     asm volatile("cp.async.wait_all;");
     __syncwarp();
-    move_rows<Move::to_rows>(rows[half], staged);
+    move_rows<Move::in>(rows, rows, staged);
     __syncwarp();
   }
 }
-/// The rows `low` leave for those that have been fetched; without `more` of these `high` leave too.
+/// The low rows leave, and those that have been fetched enter; without `more` of these the high ones leave, too.
 template <class T>
-__device__ inline void pass_rows(Rows& low, Rows& high, bool more, Staged& staged, const Strip<T>& strip, long row) {
+__device__ inline void slide(Window& window, bool more, Staged& staged, const Strip<T>& strip, long row) {
   asm volatile("cp.async.wait_all;");
   __syncwarp();
-  if (more) {
-    move_rows<Move::exchange>(low, staged);
-  } else {
-    move_rows<Move::to_staged>(low, staged);
-  }
+  move_rows<Move::slide>(window.low, window.high, staged);
   __syncwarp();
   write_rows(staged, strip, row);
   __syncwarp();
   if (more) return;
-  move_rows<Move::to_staged>(high, staged);
+  move_rows<Move::out>(window.low, window.low, staged);
   __syncwarp();
   write_rows(staged, strip, row + bandwidth);
   __syncwarp();
 }
 
-/// The halves of a piece one after the other, those of a group being next to each other.
+/// The halves of the groups first > group >= last one after the other; those of a group are next to each other.
 template <class T>
-class Sequence {
- public:
-  __device__ Sequence(const Q2<T>& p, int first, int last) : p_(p), group_(first), last_(last) { next_group(); }
-  __device__ const HalfDiamond<T>* next() {  // null at the end
-    if (left_ == 0 && !next_group()) return nullptr;
-    --left_;
-    return at_++;
-  }
+struct Halves {
+  const HalfDiamond<T>* of_lowest;  ///< the first one of the group `lowest`
+  int n, lowest, group, last;
+  const HalfDiamond<T>* at = nullptr;
+  int left = 0;  ///< of the group
 
- private:
-  __device__ bool next_group() {
-    if (group_ == last_) return false;
-    --group_;
-    at_ = p_.halves + 2 * (diamond_base(p_.n, group_) - diamond_base(p_.n, p_.lowest));
-    left_ = 2 * int(steps_of_sweep(p_.n, long(group_) * bandwidth));
-    return true;
+  __device__ const HalfDiamond<T>* next() {  // null at the end
+    if (left == 0) {
+      if (group == last) return nullptr;
+      --group;
+      at = of_lowest + 2 * (diamond_base(n, group) - diamond_base(n, lowest));
+      left = 2 * int(steps_of_sweep(n, long(group) * bandwidth));
+    }
+    --left;
+    return at++;
   }
-  const Q2<T>& p_;
-  int group_, last_, left_ = 0;
-  const HalfDiamond<T>* at_ = nullptr;
 };
 
 template <class T>
@@ -275,10 +287,11 @@ __global__ void __launch_bounds__(32 * most_warps, 1) apply_diamonds(const __gri
   constexpr int b = bandwidth;
   extern __shared__ double2 shared_bytes[];
   auto* const halves = reinterpret_cast<HalfDiamond<T>*>(shared_bytes);
-  __shared__ RingState state;
+  using HalfRing = Ring<HalfDiamond<T>, Halves<T>>;
+  __shared__ typename HalfRing::State state;
   const int warp = threadIdx.x / 32, warps = blockDim.x / 32;
   Staged& staged = reinterpret_cast<Staged*>(halves + p.depth)[warp];
-  Ring<HalfDiamond<T>> ring(state, halves, p.depth);
+  HalfRing ring(state, halves, p.depth);
   for (int k = p.begin[blockIdx.x]; k < p.begin[blockIdx.x + 1]; ++k) {
     const Piece piece = p.pieces[k];
     const int column = (piece.panel * warps + warp) * tile_columns<T>;
@@ -289,30 +302,26 @@ __global__ void __launch_bounds__(32 * most_warps, 1) apply_diamonds(const __gri
       while (done.load(::cuda::memory_order_acquire) == 0) {
       }
     }
-    Sequence<T> coming(p, piece.first, piece.last);
-    ring.begin(coming);
+    ring.begin({p.halves, p.n, p.lowest, piece.first, piece.last});
     for (long group = piece.first - 1; group >= piece.last; --group) {
       const int steps = steps_of_sweep(p.n, group * b);
       long row = group * b + 1;
-      Rows rows[2];
-      if (busy) first_rows(rows, staged, strip, row);
-      const auto advance = [&](int step, Rows& low, Rows& high) {
+      Window window;
+      Rows &low = window.low, &high = window.high;
+      Tile* const latter[6] = {low.at[2], low.at[3], high.at[0], high.at[1], high.at[2], high.at[3]};
+      Tile* const former[6] = {low.at[0], low.at[1], low.at[2], low.at[3], high.at[0], high.at[1]};
+      if (busy) first_rows(window, staged, strip, row);
+#pragma unroll 1
+      for (int step = 0; step < steps; ++step, row += b) {
         const bool more = step + 1 < steps;
         if (busy && more) fetch_rows(staged, strip, row + 2 * b);
-        Tile* const latter[6] = {low.at[2], low.at[3], high.at[0], high.at[1], high.at[2], high.at[3]};
-        Tile* const former[6] = {low.at[0], low.at[1], low.at[2], low.at[3], high.at[0], high.at[1]};
         ring.wait();
         if (busy) apply_half(latter, ring.front());
-        ring.release(coming);
+        ring.release();
         ring.wait();
         if (busy) apply_half(former, ring.front());
-        ring.release(coming);
-        if (busy) pass_rows(low, high, more, staged, strip, row);
-        row += b;
-      };
-      for (int step = 0; step < steps; step += 2) {
-        advance(step, rows[0], rows[1]);
-        if (step + 1 < steps) advance(step + 1, rows[1], rows[0]);
+        ring.release();
+        if (busy) slide(window, more, staged, strip, row);
       }
     }
     __threadfence();
