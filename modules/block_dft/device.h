@@ -10,6 +10,11 @@
 #include <cstdint>
 #include <memory>
 
+namespace quadrille::eigen {
+template <class T>
+class DeviceFactor;
+}
+
 namespace quadrille::block_dft {
 
 /// A BlockMatrix<double> in the memory of the CUDA backend: the same rows of blocks, each block row by row, all blocks
@@ -157,9 +162,13 @@ QUADRILLE_API DeviceLinkRates device_link_rates();
 /// require_dense_memory() of density.h for this rank's GPU, which has `besides` bytes to hold, too.
 QUADRILLE_API void require_dense_memory_on_device(std::int64_t orbitals, double besides = 0);
 
-/// By cuSOLVER (dsygvd). Errors: further, ErrorCode::unsupported where its library is not found.
+template <>
+struct DenseFactorOf<DeviceMatrix> {
+  using Type = eigen::DeviceFactor<double>;
+};
+/// On the GPU. Errors: further, those of eigen::require_device().
 QUADRILLE_API DenseDensity<DeviceMatrix> dense_density(const DeviceMatrix& h, const DeviceMatrix& s,
-                                                       const CountOccupied& occupied);
+                                                       const CountOccupied& occupied, DenseFactor<DeviceMatrix>& kept);
 
 /// The matrices that the backends of this build work on: F(M) for each M.
 using MatrixOn_cpu = BlockMatrix<double>;

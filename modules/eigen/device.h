@@ -15,7 +15,8 @@ namespace quadrille::eigen {
 template <class T>
 class QUADRILLE_API DeviceFactor {
  public:
-  /// B: n x n by columns with leading dimension ldb, in the host's memory. Errors: those of Factor.
+  /// B: n x n by columns with leading dimension ldb, in the memory of the host or of the device. Errors: those of
+  /// Factor.
   DeviceFactor(std::int64_t n, const T* b, std::int64_t ldb, Triangle triangle, const std::string& name = "B");
   ~DeviceFactor();
   DeviceFactor(DeviceFactor&&) noexcept;
@@ -34,7 +35,7 @@ class QUADRILLE_API DeviceFactor {
 template <class T>
 struct DeviceProblem {
   std::int64_t n = 0;
-  const T* a = nullptr;  ///< n x n by columns, in the host's memory; left as it is
+  const T* a = nullptr;  ///< n x n by columns, in the memory of the host or of the device; left as it is
   std::int64_t lda = 0;
   Triangle triangle = Triangle::lower;
   const DeviceFactor<T>* b = nullptr;  ///< null: B is the identity
@@ -47,6 +48,21 @@ struct DeviceProblem {
 /// Eigenvalues alone come from bisection. Errors besides: those of require_device().
 template <class T>
 QUADRILLE_API Pairs<T> solve_on_device(const DeviceProblem<T>& problem);
+
+/// The same with vectors that stay in the device's memory. `found.vectors` is empty.
+template <class T>
+struct PairsThere {
+  Pairs<T> found;
+  std::shared_ptr<T> vectors;  ///< n x count by columns, in the device's memory; null for Fraction::none()
+};
+template <class T>
+QUADRILLE_API PairsThere<T> solve_and_stay(const DeviceProblem<T>& problem);
+
+/// Copies rows x columns numbers by columns from and to the memory of the host or the device; they have arrived when it
+/// returns.
+template <class T>
+QUADRILLE_API void copy_columns(std::int64_t rows, std::int64_t columns, const T* from, std::int64_t ld_from, T* to,
+                                std::int64_t ld_to);
 
 /// Bytes of the device's memory that solve_on_device takes; `factor_too`: with the factor of B.
 template <class T>

@@ -220,13 +220,21 @@ TEST(CudaDensity, IsThatOfTheCpuAndOfEigenvectors) {
   }
 }
 
-TEST(CudaDensity, EigenvectorsByCusolver) {
+TEST(CudaDensity, OccupiedEigenvectors) {
   const ModelSystem system = some_system(30);
   const DensityOptions options{.method = DensityMethod::dense, .mu = 0.0};
   const auto exact = density_matrix(system.h, system.s, options);
   const auto density = density_matrix(DeviceMatrix(system.h), DeviceMatrix(system.s), options);
   EXPECT_LE(largest_difference(density.eigenvalues, exact.eigenvalues), 1e-12);
   EXPECT_LE(relative_difference(density.p.fetch(), exact.p), 1e-11);
+  // The factor of S serves other Hamiltonians, too.
+  DensitySolver<DeviceMatrix> solver(DeviceMatrix(system.s), options);
+  Matrix shifted = system.h;
+  add(1.0, shifted, 0.01, system.s);
+  for (const Matrix& h : {system.h, shifted, system.h}) {
+    expect_equal(solver.density(DeviceMatrix(h)).p.fetch(),
+                 density_matrix(DeviceMatrix(h), DeviceMatrix(system.s), options).p.fetch());
+  }
   Matrix bad = system.s;
   bad.put(0, 0, std::vector<double>(std::size_t(bad.rows().size(0)) * std::size_t(bad.rows().size(0)), -1.0));
   EXPECT_THAT(message_of([&] { density_matrix(DeviceMatrix(system.h), DeviceMatrix(bad), options); }),
@@ -237,7 +245,7 @@ TEST(CudaDensity, SaysWhatAllEigenvectorsTake) {
   EXPECT_NO_THROW(require_dense_memory_on_device(100));
   EXPECT_THAT(message_of([] { require_dense_memory_on_device(100, 1e15); }), HasSubstr("needs 909 TiB, "));
   EXPECT_THAT(message_of([] { require_dense_memory_on_device(300'000); }),
-              HasSubstr("all eigenvectors of 300000 orbitals on one GPU, needs 2.0 TiB, "));
+              HasSubstr("eigenvectors of 300000 orbitals on one GPU, needs 3."));
 }
 
 TEST(CudaDensity, SelfConsistentLoops) {

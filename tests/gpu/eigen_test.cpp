@@ -2,6 +2,7 @@
 #include "modules/eigen/device.h"
 
 #include "input/commands/program.h"
+#include "modules/eigen/capi/c_api.h"
 #include "modules/eigen/device_needs.h"
 #include "tests/modules/eigen/comparisons.h"
 #include "tests/testing/temporary_folder.h"
@@ -12,10 +13,13 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
 #include <fstream>
 #include <limits>
 #include <memory>
 #include <sstream>
+#include <utility>
+#include <vector>
 
 namespace quadrille::eigen {
 namespace {
@@ -99,6 +103,78 @@ TYPED_TEST(DeviceEigenproblem, ExtremeScalesAndEitherTriangle) {
   }
   const Pairs<T> of_upper = solve_on_device(DeviceProblem<T>{n, upper.data(), n, Triangle::upper, nullptr, {}});
   expect_close(of_upper.values, solved_there<T>(n, a, {}).values, 0, "the upper triangle");
+}
+
+/// Of the host or the device.
+template <class T>
+class SomeMemory {
+ public:
+  SomeMemory(bool on_device, std::vector<T> numbers) : numbers_(std::move(numbers)), on_device_(on_device) {
+    if (!on_device) return;
+    EXPECT_EQ(cudaMalloc(&there_, bytes()), cudaSuccess);
+    EXPECT_EQ(cudaMemcpy(there_, numbers_.data(), bytes(), cudaMemcpyHostToDevice), cudaSuccess);
+  }
+  ~SomeMemory() { cudaFree(there_); }
+  SomeMemory(const SomeMemory&) = delete;
+  SomeMemory& operator=(const SomeMemory&) = delete;
+
+  double* at() { return on_device_ ? static_cast<double*>(there_) : reinterpret_cast<double*>(numbers_.data()); }
+  const std::vector<T>& numbers() {
+    if (on_device_) {
+      EXPECT_EQ(cudaMemcpy(numbers_.data(), there_, bytes(), cudaMemcpyDeviceToHost), cudaSuccess);
+    }
+    return numbers_;
+  }
+
+ private:
+  std::size_t bytes() const { return numbers_.size() * sizeof(T); }
+  std::vector<T> numbers_;
+  bool on_device_;
+  void* there_ = nullptr;
+};
+
+TYPED_TEST(DeviceEigenproblem, CCallsTakeTheMemoryOfHostAndDevice) {
+  using T = TypeParam;
+  const std::int64_t n = 150, ld = n + 3;
+  const std::vector<T> a = generated_matrix<T>("random", n, next_seed()), b = metric_with_pivot<T>(n, 1, next_seed());
+  std::vector<T> wide_a(std::size_t(ld * n), T(7)), wide_b = wide_a;
+  for (std::int64_t k = 0; k < n; ++k) {
+    std::copy_n(a.data() + k * n, n, wide_a.data() + k * ld);
+    std::copy_n(b.data() + k * n, n, wide_b.data() + k * ld);
+  }
+  const Pairs<T> expected = solved_there(n, a, b, Fraction::range(3, 40));
+  for (const bool on_device : {false, true}) {
+    SomeMemory<T> a_there(on_device, wide_a), b_there(on_device, wide_b), x(on_device, std::vector<T>(ld * 38, T(-5)));
+    SomeMemory<double> values(on_device, std::vector<double>(38, -1.0));
+    quadrille_eigen_factor* factor = nullptr;
+    ASSERT_EQ((is_complex<T> ? quadrille_eigen_factor_create_complex_at : quadrille_eigen_factor_create_double_at)(
+                  "cuda", 'L', n, b_there.at(), ld, &factor),
+              QUADRILLE_DONE)
+        << quadrille_eigen_message();
+    quadrille_eigen_options options{};
+    options.struct_size = sizeof options;
+    options.vectors = 'I';
+    options.first = 3;
+    options.last = 40;
+    quadrille_eigen_report report{};
+    report.struct_size = sizeof report;
+    const auto solve_c = is_complex<T> ? quadrille_eigen_complex : quadrille_eigen_double;
+    ASSERT_EQ(solve_c(&options, n, a_there.at(), ld, factor, values.at(), x.at(), ld, &report), QUADRILLE_DONE)
+        << quadrille_eigen_message();
+    EXPECT_EQ(values.numbers(), expected.values);
+    for (std::int64_t k = 0; k < 38; ++k) {
+      for (std::int64_t i = 0; i < ld; ++i) {
+        ASSERT_EQ(x.numbers()[std::size_t(i + k * ld)], i < n ? expected.vectors[std::size_t(i + k * n)] : T(-5));
+      }
+    }
+    EXPECT_EQ(report.count, 38);
+    EXPECT_GT(report.tridiagonalization_seconds, 0.0);
+    options.backend = "cpu";
+    EXPECT_EQ(solve_c(&options, n, a_there.at(), ld, factor, values.at(), x.at(), ld, nullptr),
+              QUADRILLE_INVALID_INPUT);
+    EXPECT_THAT(quadrille_eigen_message(), HasSubstr("factor is in the memory of a GPU"));
+    quadrille_eigen_factor_destroy(factor);
+  }
 }
 
 TYPED_TEST(DeviceEigenproblem, ColumnsMayStandApart) {

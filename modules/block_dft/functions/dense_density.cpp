@@ -15,7 +15,8 @@ namespace quadrille::block_dft {
 namespace {
 
 DenseDensity<BlockMatrix<double>> dense_on_one_rank(const BlockMatrix<double>& h, const BlockMatrix<double>& s,
-                                                    const CountOccupied& occupied, DenseFactor& kept) {
+                                                    const CountOccupied& occupied,
+                                                    DenseFactor<BlockMatrix<double>>& kept) {
   const std::int64_t n = h.rows().total();
   if (!kept) kept = std::make_shared<const eigen::Factor<double>>(n, s.to_dense(), eigen::Triangle::lower, "S");
   std::vector<double> matrix = h.to_dense();
@@ -37,7 +38,7 @@ void require_dense_memory(std::int64_t orbitals, double besides) {
 }
 
 DenseDensity<BlockMatrix<double>> dense_density(const BlockMatrix<double>& h, const BlockMatrix<double>& s,
-                                                const CountOccupied& occupied, DenseFactor& kept) {
+                                                const CountOccupied& occupied, DenseFactor<BlockMatrix<double>>& kept) {
   const std::int64_t n = h.rows().total();
   if (!h.grid()) {
     require_dense_memory(n);

@@ -166,14 +166,8 @@ class Orthogonal {
   Interval spectrum_;
 };
 
-/// Of a DeviceMatrix: cuSOLVER factorizes S every time.
 template <class M>
-DenseDensity<M> dense_density(const M& h, const M& s, const CountOccupied& occupied, DenseFactor&) {
-  return block_dft::dense_density(h, s, occupied);
-}
-
-template <class M>
-void solve_dense(const M& h, const M& s, const DensityOptions& options, DenseFactor& kept, Density<M>& out) {
+void solve_dense(const M& h, const M& s, const DensityOptions& options, DenseFactor<M>& kept, Density<M>& out) {
   constexpr double same_level = 1e-9;  // of the width of the spectrum; P then depends on rounding
   const double began = now();
   const std::int64_t n = h.rows().total();

@@ -24,7 +24,7 @@ namespace quadrille::block_dft {
 enum class DensityMethod {
   sign,  ///< by the matrix sign function; mu is bisected where a number of electrons is given
   trs4,  ///< trace-resetting purification of fourth order (Niklasson et al.), for a number of electrons
-  dense  ///< the occupied eigenvectors by LAPACK (the module eigen), on a GPU by cuSOLVER
+  dense  ///< the occupied eigenvectors by the module eigen: on a CPU by LAPACK
 };
 /// Errors: ErrorCode::invalid_input for an unknown name.
 DensityMethod density_method_named(const std::string& name);
@@ -76,9 +76,16 @@ Density<M> density_matrix(const M& h, const M& s, const DensityOptions& options)
 std::string not_converged_text(const FunctionReport& last);
 
 /// The Cholesky factor of S, made by the first dense_density() and used by those that follow with the same S.
-using DenseFactor = std::shared_ptr<const eigen::Factor<double>>;
+template <class M>
+struct DenseFactorOf;
+template <>
+struct DenseFactorOf<BlockMatrix<double>> {
+  using Type = eigen::Factor<double>;
+};
+template <class M>
+using DenseFactor = std::shared_ptr<const typename DenseFactorOf<M>::Type>;
 
-/// Density matrices of many Hamiltonians with one overlap matrix. S^-1/2 (dense: on a CPU the Cholesky factor of S) is
+/// Density matrices of many Hamiltonians with one overlap matrix. S^-1/2 (dense: the Cholesky factor of S) is
 /// computed once, and bisection begins at the mu of the last one. Errors as of density_matrix.
 template <class M>
 class DensitySolver {
@@ -93,7 +100,7 @@ class DensitySolver {
   DensityOptions options_;
   std::optional<DensityStep> roots_;  ///< of the next density's steps
   std::optional<double> last_mu_;
-  DenseFactor factor_;
+  DenseFactor<M> factor_;
 };
 
 /// P <- 3 P S P - 2 P S P S P (McWeeny): what is left of PSPS - PS is squared.
@@ -144,10 +151,9 @@ void require_whole_electrons(double electrons);
 /// and `besides` bytes are free here.
 void require_dense_memory(std::int64_t orbitals, double besides = 0);
 
-/// All eigenvalues of H c = e S c in ascending order and P with `occupied(e)` orbitals, by LAPACK, on a GPU by
-/// cuSOLVER. `occupied` is given all eigenvalues and says how many count. On a grid rank 0 does all of it. Errors:
-/// ErrorCode::numerical for an S that is not positive definite, ErrorCode::unsupported for memory that does not
-/// suffice.
+/// All eigenvalues of H c = e S c in ascending order and P with `occupied(e)` orbitals, by the module eigen. `occupied`
+/// is given all eigenvalues and says how many count. On a grid rank 0 does all of it. Errors: ErrorCode::numerical for
+/// an S that is not positive definite, ErrorCode::unsupported for memory that does not suffice.
 template <class M>
 struct DenseDensity {
   std::vector<double> eigenvalues;
@@ -155,6 +161,6 @@ struct DenseDensity {
 };
 using CountOccupied = std::function<std::int64_t(const std::vector<double>&)>;
 DenseDensity<BlockMatrix<double>> dense_density(const BlockMatrix<double>& h, const BlockMatrix<double>& s,
-                                                const CountOccupied& occupied, DenseFactor& kept);
+                                                const CountOccupied& occupied, DenseFactor<BlockMatrix<double>>& kept);
 
 }  // namespace quadrille::block_dft

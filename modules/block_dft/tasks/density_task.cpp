@@ -110,7 +110,7 @@ const quadrille_parameter density_parameters[density_parameter_count] = {
     matrix_input::density,
     choice("method",
            "sign: matrix sign function, with mu by bisection for a number of electrons; trs4: trace-resetting "
-           "purification; dense: eigenvectors by LAPACK, on a GPU by cuSOLVER",
+           "purification; dense: eigenvectors by the module eigen",
            "sign", density_methods),
     {.name = "mu", .type = QUADRILLE_REAL, .help = "the chemical potential", .unit = "as H", .excludes = mu_excludes},
     {.name = "electrons",

@@ -1,5 +1,7 @@
 #include "modules/eigen/capi/c_objects.h"
 
+#include "core/backend/backend.h"
+#include "core/backend/of_backend.h"
 #include "core/system/memory.h"
 #include "modules/eigen/solve.h"
 
@@ -34,11 +36,20 @@ std::vector<T> copy_of(const char* name, std::int64_t n, const double* numbers, 
 }
 
 template <class T>
-void create(char triangle, std::int64_t n, const double* b, std::int64_t ldb, quadrille_eigen_factor** factor) {
+void create(const char* backend, char triangle, std::int64_t n, const double* b, std::int64_t ldb,
+            quadrille_eigen_factor** factor) {
   demand(factor, "factor");
+  demand(backend, "backend");
   const Triangle half = triangle_of(triangle);
   check_matrix("b", n, b, ldb);
-  auto made = std::make_shared<HostFactor>(HostFactor{{}, Factor<T>(n, copy_of<T>("b", n, b, ldb), half)});
+  Backend& where = find_backend(backend);
+  const c_calls::Work work(where);
+  auto made = std::make_shared<HostFactor>([&]() -> HostFactor {
+    if (where.host_memory()) return {{}, Factor<T>(n, copy_of<T>("b", n, b, ldb), half)};
+    return with_cuda<HostFactor>([&](auto) -> HostFactor {
+      return {{}, FactorThere<T>(std::make_shared<DeviceFactor<T>>(n, reinterpret_cast<const T*>(b), ldb, half))};
+    });
+  }());
   *factor = c_calls::handle_of<quadrille_eigen_factor>(std::move(made));
 }
 
@@ -46,7 +57,57 @@ template <class T>
 const Factor<T>* factor_of(const HostFactor* factor) {
   if (factor == nullptr) return nullptr;
   if (factor->grid != nullptr) refuse("factor is of a matrix on a grid of ranks, and A is on this process alone");
+  if (factor->on_device()) refuse("factor is in the memory of a GPU: set the backend to \"cuda\", or to null");
   return &numbers_of<T, Factor>(*factor);
+}
+template <class T>
+const DeviceFactor<T>* factor_there(const HostFactor* factor) {
+  if (factor == nullptr) return nullptr;
+  if (!factor->on_device()) {
+    refuse("factor is in the host's memory, or on a grid: for a problem on a GPU make it with backend \"cuda\"");
+  }
+  return numbers_of<T, FactorThere>(*factor).get();
+}
+
+/// What a caller wants, and where it goes.
+template <class T>
+struct Wanted {
+  const quadrille_eigen_options& options;
+  Fraction fraction;
+  Triangle triangle;
+  std::int64_t n;
+  const T* a;
+  std::int64_t lda;
+  const HostFactor* factor;
+  double* values;
+  T* vectors;
+  std::int64_t ldv;
+  quadrille_eigen_report* report;
+};
+
+template <class T>
+void solve_there(const Wanted<T>& w) {
+  with_cuda([&](auto) {
+    const PairsThere<T> pairs =
+        solve_and_stay(DeviceProblem<T>{w.n, w.a, w.lda, w.triangle, factor_there<T>(w.factor), w.fraction, {}});
+    const std::int64_t count = pairs.found.range.count;
+    check_room(w.options, count);
+    copy_columns(count, 1, pairs.found.values.data(), count, w.values, count);
+    if (pairs.vectors) copy_columns(w.n, count, pairs.vectors.get(), w.n, w.vectors, w.ldv);
+    write_report(pairs.found.range, pairs.found.phases, w.report);
+  });
+}
+
+template <class T>
+void solve_here(const Wanted<T>& w) {
+  std::vector<T> copy = copy_of<T>("a", w.n, reinterpret_cast<const double*>(w.a), w.lda);
+  const Pairs<T> pairs = solve(Problem<T>{w.n, copy.data(), w.n, w.triangle, factor_of<T>(w.factor), w.fraction, {}});
+  check_room(w.options, pairs.range.count);
+  std::copy(pairs.values.begin(), pairs.values.end(), w.values);
+  for (std::int64_t k = 0; !pairs.vectors.empty() && k < pairs.range.count; ++k) {
+    std::copy_n(pairs.vectors.data() + k * w.n, w.n, w.vectors + k * w.ldv);
+  }
+  write_report(pairs.range, pairs.phases, w.report);
 }
 
 template <class T>
@@ -58,26 +119,28 @@ void solve(const quadrille_eigen_options* given, std::int64_t n, const double* a
   check_report(report);
   demand(values, "values");
   check_matrix("a", n, a, lda);
-  Problem<T> problem;
-  problem.n = problem.lda = n;
-  problem.triangle = triangle_of(options.triangle == 0 ? 'L' : options.triangle);
-  problem.fraction = fraction_of(options);
-  problem.fraction.check(n);
-  const auto host_factor = factor == nullptr ? nullptr : c_calls::find<HostFactor>(factor);
-  problem.b = factor_of<T>(host_factor.get());
-  if (problem.fraction.kind() != Fraction::Kind::none) {
+  const Fraction fraction = fraction_of(options);
+  fraction.check(n);
+  if (fraction.kind() != Fraction::Kind::none) {
     demand(vectors, "vectors");
     if (ldv < n) refuse(fmt::format("the leading dimension of vectors is {}: it must be at least n = {}", ldv, n));
   }
-  std::vector<T> copy = copy_of<T>("a", n, a, lda);
-  problem.a = copy.data();
-  const Pairs<T> pairs = solve(problem);
-  check_room(options, pairs.range.count);
-  std::copy(pairs.values.begin(), pairs.values.end(), values);
-  for (std::int64_t k = 0; !pairs.vectors.empty() && k < pairs.range.count; ++k) {
-    std::copy_n(pairs.vectors.data() + k * n, n, reinterpret_cast<T*>(vectors) + k * ldv);
-  }
-  write_report(pairs.range, pairs.phases, report);
+  const auto kept = factor == nullptr ? nullptr : c_calls::find<HostFactor>(factor);
+  const char* const own = kept && kept->on_device() ? "cuda" : "cpu";
+  Backend& backend = find_backend(options.backend == nullptr ? own : options.backend);
+  const c_calls::Work work(backend);
+  const Wanted<T> wanted{options,
+                         fraction,
+                         triangle_of(options.triangle == 0 ? 'L' : options.triangle),
+                         n,
+                         reinterpret_cast<const T*>(a),
+                         lda,
+                         kept.get(),
+                         values,
+                         reinterpret_cast<T*>(vectors),
+                         ldv,
+                         report};
+  backend.host_memory() ? solve_here(wanted) : solve_there(wanted);
 }
 
 }  // namespace
@@ -89,11 +152,22 @@ extern "C" {
 
 quadrille_status quadrille_eigen_factor_create_double(char triangle, int64_t n, const double* b, int64_t ldb,
                                                       quadrille_eigen_factor** factor) {
-  return guarded("quadrille_eigen_factor_create_double", [&] { create<double>(triangle, n, b, ldb, factor); });
+  return guarded("quadrille_eigen_factor_create_double", [&] { create<double>("cpu", triangle, n, b, ldb, factor); });
+}
+quadrille_status quadrille_eigen_factor_create_double_at(const char* backend, char triangle, int64_t n, const double* b,
+                                                         int64_t ldb, quadrille_eigen_factor** factor) {
+  return guarded("quadrille_eigen_factor_create_double_at",
+                 [&] { create<double>(backend, triangle, n, b, ldb, factor); });
 }
 quadrille_status quadrille_eigen_factor_create_complex(char triangle, int64_t n, const double* b, int64_t ldb,
                                                        quadrille_eigen_factor** factor) {
-  return guarded("quadrille_eigen_factor_create_complex", [&] { create<Complex>(triangle, n, b, ldb, factor); });
+  return guarded("quadrille_eigen_factor_create_complex", [&] { create<Complex>("cpu", triangle, n, b, ldb, factor); });
+}
+quadrille_status quadrille_eigen_factor_create_complex_at(const char* backend, char triangle, int64_t n,
+                                                          const double* b, int64_t ldb,
+                                                          quadrille_eigen_factor** factor) {
+  return guarded("quadrille_eigen_factor_create_complex_at",
+                 [&] { create<Complex>(backend, triangle, n, b, ldb, factor); });
 }
 void quadrille_eigen_factor_destroy(quadrille_eigen_factor* factor) {
   quadrille::c_calls::destroy_if_valid<HostFactor>(factor);

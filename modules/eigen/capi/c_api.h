@@ -1,6 +1,9 @@
 /* The eigenproblem A x = lambda B x for C, and for what calls C. Every call returns a status; no exception leaves.
- * Matrices are in the memory of the host, n x n by columns as in LAPACK; of A and B one triangle is read. Complex
+ * Matrices are n x n by columns as in LAPACK, in the memory of the host; of A and B one triangle is read. Complex
  * numbers are pairs of doubles, real and imaginary part.
+ *
+ * On a GPU (backend "cuda") each array may be in the host's memory or in the device's, where it must be complete before
+ * the call; results are there when the call returns.
  *
  * Ranks. On a grid (quadrille_eigen_grid_create) each rank of an MPI communicator has a part of a matrix, as in
  * ScaLAPACK. All ranks make the calls that are marked "collective" in the same order with the same arguments, but for
@@ -34,6 +37,11 @@ __attribute__((visibility("default"))) quadrille_status quadrille_eigen_factor_c
     char triangle, int64_t n, const double* b, int64_t ldb, quadrille_eigen_factor** factor);
 __attribute__((visibility("default"))) quadrille_status quadrille_eigen_factor_create_complex(
     char triangle, int64_t n, const double* b, int64_t ldb, quadrille_eigen_factor** factor);
+/* The same in the memory of a backend, "cpu", "cuda" or "auto", for problems that are solved there. */
+__attribute__((visibility("default"))) quadrille_status quadrille_eigen_factor_create_double_at(
+    const char* backend, char triangle, int64_t n, const double* b, int64_t ldb, quadrille_eigen_factor** factor);
+__attribute__((visibility("default"))) quadrille_status quadrille_eigen_factor_create_complex_at(
+    const char* backend, char triangle, int64_t n, const double* b, int64_t ldb, quadrille_eigen_factor** factor);
 /* For a factor that is null or destroyed nothing happens. Collective for one on a grid. */
 __attribute__((visibility("default"))) void quadrille_eigen_factor_destroy(quadrille_eigen_factor* factor);
 
@@ -48,7 +56,8 @@ typedef struct quadrille_eigen_options {
   int64_t last;
   double low;
   double high;
-  int64_t room; /* for 'V': pairs that the arrays have room for; 0: n */
+  int64_t room;        /* for 'V': pairs that the arrays have room for; 0: n */
+  const char* backend; /* "cpu", "cuda" or "auto"; null: that of the factor, or the CPU; not read on a grid */
 } quadrille_eigen_options;
 
 /* What was found. Set `struct_size` to the size of the struct before the call: no more than that is written. */
@@ -66,7 +75,7 @@ typedef struct quadrille_eigen_report {
 /* A is left as it is. factor: of B, of the same type and size; null: B is the identity. values: room for the
  * eigenvalues, in rising order. vectors: n rows by columns with leading dimension ldv, one column for each value, with
  * X^H B X = 1, the largest component of each real and positive; not read for 'N'. report may be null. On an error
- * values and vectors are as they were. */
+ * values and vectors are as they were. The calls on a GPU run one after the other. */
 __attribute__((visibility("default"))) quadrille_status quadrille_eigen_double(
     const quadrille_eigen_options* options, int64_t n, const double* a, int64_t lda,
     const quadrille_eigen_factor* factor, double* values, double* vectors, int64_t ldv, quadrille_eigen_report* report);

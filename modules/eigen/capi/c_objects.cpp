@@ -65,11 +65,12 @@ void write_report(IndexRange range, const std::vector<Phase>& phases, quadrille_
   out.first = range.first + 1;
   out.count = range.count;
   for (const Phase& ran : phases) {
-    double& seconds = ran.name == phase::standard_form        ? out.standard_form_seconds
-                      : ran.name == phase::tridiagonalization ? out.tridiagonalization_seconds
-                      : ran.name == phase::tridiagonal || ran.name == phase::standard_problem
-                          ? out.tridiagonal_seconds
-                          : out.back_transformation_seconds;
+    double& seconds =
+        ran.name == phase::standard_form ? out.standard_form_seconds
+        : ran.name == phase::tridiagonalization || ran.name == phase::band || ran.name == phase::bulge_chasing
+            ? out.tridiagonalization_seconds
+        : ran.name == phase::tridiagonal || ran.name == phase::standard_problem ? out.tridiagonal_seconds
+                                                                                : out.back_transformation_seconds;
     seconds += ran.seconds;
   }
   std::memcpy(to, &out, out.struct_size);

@@ -3,6 +3,7 @@
 
 #include "core/comm/ranks.h"
 #include "modules/eigen/capi/c_api.h"
+#include "modules/eigen/device.h"
 #include "modules/eigen/factor.h"
 #include "modules/eigen/problem.h"
 #include "modules/eigen/ranks/library.h"
@@ -19,6 +20,10 @@
 namespace quadrille::eigen {
 
 using Complex = std::complex<double>;
+
+/// Kept by a pointer: builds without CUDA have none.
+template <class T>
+using FactorThere = std::shared_ptr<const DeviceFactor<T>>;
 
 /// The ranks of a host, and how matrices lie on them.
 struct HostGrid {
@@ -43,10 +48,14 @@ struct HostGrid {
 struct HostFactor {
   static constexpr c_calls::Kind kind = c_calls::Kind::eigen_factor;
   std::shared_ptr<HostGrid> grid;  // first: it ends last; null: one process
-  std::variant<Factor<double>, Factor<Complex>, SpreadFactor<double>, SpreadFactor<Complex>> factor;
+  std::variant<Factor<double>, Factor<Complex>, SpreadFactor<double>, SpreadFactor<Complex>, FactorThere<double>,
+               FactorThere<Complex>>
+      factor;
+
+  bool on_device() const { return factor.index() > 3; }
 };
 
-/// Its factor, Factor<T> or SpreadFactor<T>. Throws where it is of the other type of numbers.
+/// Its factor, Factor<T>, SpreadFactor<T> or FactorThere<T>. Throws where it is of the other type of numbers.
 template <class T, template <class> class Kept>
 const Kept<T>& numbers_of(const HostFactor& factor) {
   const auto* const found = std::get_if<Kept<T>>(&factor.factor);

@@ -334,8 +334,8 @@ __global__ void __launch_bounds__(32 * most_warps, 1) apply_diamonds(const __gri
 }
 
 /// The groups [lowest, highest) of each panel, cut into pieces for `blocks` blocks: equal parts of the work. A panel
-/// that is cut is begun by a block as its first piece and ended by the block before as its last one (McNaughton's rule),
-/// which seldom waits.
+/// that is cut is begun by a block as its first piece and ended by the block before as its last one (McNaughton's
+/// rule), which seldom waits.
 struct Cut {
   std::vector<Piece> pieces;
   std::vector<int> begin;
@@ -421,8 +421,8 @@ void apply_q2(std::int64_t n, const T* v, const T* tau, T* e, std::int64_t lde, 
     int lowest = highest - 1;
     while (lowest > 0 && diamond_base(n, highest) - diamond_base(n, lowest - 1) <= most) --lowest;
     const std::int64_t first = diamond_base(n, lowest), diamonds = diamond_base(n, highest) - first;
-    form_diamonds<T><<<unsigned(diamonds), 256, forming, cuda::stream()>>>(v + first * b * b, tau + first * b,
-                                                                            halves.get());
+    form_diamonds<T>
+        <<<unsigned(diamonds), 256, forming, cuda::stream()>>>(v + first * b * b, tau + first * b, halves.get());
     QUADRILLE_CUDA_CHECK(cudaGetLastError());
     apply_groups(lowest, highest, halves.get(), shape, n, e, lde, count);
     highest = lowest;

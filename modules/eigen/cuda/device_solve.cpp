@@ -18,9 +18,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <future>
+#include <memory>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 namespace quadrille::eigen {
 namespace {
@@ -57,10 +60,19 @@ int scale_to_one(std::int64_t n, Number* a, const std::string& name, Triangle gi
   return exponent;
 }
 
-/// Copies an n x n matrix through pinned buffers; it has arrived when this returns.
+bool is_on_device(const void* a) {
+  cudaPointerAttributes attributes{};
+  QUADRILLE_CUDA_CHECK(cudaPointerGetAttributes(&attributes, a));
+  return attributes.type == cudaMemoryTypeDevice || attributes.type == cudaMemoryTypeManaged;
+}
+
+/// Copies an n x n matrix, from the host through pinned buffers; it has arrived when this returns.
 template <class T>
 void send(std::int64_t n, const T* a, std::int64_t lda, There<T>* to) {
   constexpr std::int64_t parts = sizeof(T) / sizeof(double);
+  if (is_on_device(a)) {
+    return copy_columns(n, n, reinterpret_cast<const There<T>*>(a), lda, to, n);
+  }
   cuda::HostLink link;
   cuda::pass(cuda::make_event(), cuda::stream(), link.up());
   link.send(DenseView<const double>{reinterpret_cast<const double*>(a), parts * n, n, parts * lda, false},
@@ -183,8 +195,18 @@ void require_device(std::int64_t n, const Fraction& fraction, bool factor_too) {
                         fraction.kind() == Fraction::Kind::none ? "use --backend cpu" : without_vectors);
 }
 
+namespace {
+
+/// What solve_there() leaves.
 template <class T>
-Pairs<T> solve_on_device(const DeviceProblem<T>& problem) {
+struct Left {
+  Pairs<T> found;
+  cuda::DeviceArray<There<T>> vectors;
+};
+
+/// count_known: told the number of vectors as soon as it is known.
+template <class T>
+Left<T> solve_there(const DeviceProblem<T>& problem, const std::function<void(std::int64_t)>& count_known) {
   const std::int64_t n = problem.n;
   check_sizes<T>(n, problem.lda, "A");
   if (problem.b != nullptr && problem.b->n() != n) {
@@ -197,13 +219,8 @@ Pairs<T> solve_on_device(const DeviceProblem<T>& problem) {
   const std::int64_t most = problem.fraction.most(n);
   Pairs<T> out;
   out.n = n;
-  // Pages of the host come slowly: room for vectors is made while the device works, as soon as their number is known.
-  const auto make_room = [&](std::int64_t vectors) {
-    return std::async(std::launch::async | std::launch::deferred,
-                      [&out, n, vectors] { out.vectors.resize(std::size_t(n * vectors)); });
-  };
-  std::future<void> room;
-  if (kind == Fraction::Kind::all || kind == Fraction::Kind::range) room = make_room(most);
+  const bool count_is_known = kind == Fraction::Kind::all || kind == Fraction::Kind::range;
+  if (count_is_known) count_known(most);
   const double share = double(most) / double(n);
   Phases phases(problem.progress,
                 cube<T>(n, (problem.b != nullptr ? 1 + share : 0) + 4.0 / 3 + 2 * share) + 4.0 / 3 * share);
@@ -246,7 +263,7 @@ Pairs<T> solve_on_device(const DeviceProblem<T>& problem) {
     out.values = out.spectrum;
     out.range = {0, n};
     out.phases = phases.take();
-    return out;
+    return {std::move(out), {}};
   }
   TridiagonalVectors pairs;
   phases.run(phase::tridiagonal, 4.0 / 3 * double(n) * double(n) * double(n), [&] {
@@ -260,10 +277,10 @@ Pairs<T> solve_on_device(const DeviceProblem<T>& problem) {
   });
   out.tridiagonal_form = "divide and conquer";
   const std::int64_t count = out.range.count;
-  if (!room.valid()) room = make_room(count);
+  if (!count_is_known) count_known(count);
   const double part = double(count) / double(n);
   out.values.assign(out.spectrum.begin() + out.range.first, out.spectrum.begin() + out.range.first + count);
-  const auto x = as_numbers<There<T>>(n * count, std::move(pairs.vectors));
+  auto x = as_numbers<There<T>>(n * count, std::move(pairs.vectors));
   phases.run(phase::back_to_band, cube<T>(n, 2 * part), [&] {
     apply_q2(n, v.get(), tau.get(), x.get(), n, count);
     finish();
@@ -283,10 +300,44 @@ Pairs<T> solve_on_device(const DeviceProblem<T>& problem) {
     normalize_vectors(n, count, x.get(), n, factor != nullptr ? std::ldexp(1.0, -factor->exponent / 2) : 1.0);
     finish();
   });
-  room.get();
-  cuda_backend().copy_out(out.vectors.data(), x.get(), out.vectors.size() * sizeof(T));
   out.phases = phases.take();
-  return out;
+  return {std::move(out), std::move(x)};
+}
+
+}  // namespace
+
+template <class T>
+Pairs<T> solve_on_device(const DeviceProblem<T>& problem) {
+  // Pages of the host come slowly: room for vectors is made while the device works.
+  std::vector<T> vectors;
+  std::future<void> room;
+  Left<T> left = solve_there<T>(problem, [&](std::int64_t count) {
+    room = std::async(std::launch::async | std::launch::deferred,
+                      [&vectors, numbers = problem.n * count] { vectors.resize(std::size_t(numbers)); });
+  });
+  if (!room.valid()) return std::move(left.found);
+  room.get();
+  cuda_backend().copy_out(vectors.data(), left.vectors.get(), vectors.size() * sizeof(T));
+  left.found.vectors = std::move(vectors);
+  return std::move(left.found);
+}
+
+template <class T>
+PairsThere<T> solve_and_stay(const DeviceProblem<T>& problem) {
+  Left<T> left = solve_there<T>(problem, [](std::int64_t) {});
+  if (left.vectors.get() == nullptr) return {std::move(left.found), nullptr};
+  const auto owner = std::make_shared<cuda::DeviceArray<There<T>>>(std::move(left.vectors));
+  return {std::move(left.found), std::shared_ptr<T>(owner, reinterpret_cast<T*>(owner->get()))};
+}
+
+template <class T>
+void copy_columns(std::int64_t rows, std::int64_t columns, const T* from, std::int64_t ld_from, T* to,
+                  std::int64_t ld_to) {
+  if (rows == 0 || columns == 0) return;
+  const std::size_t bytes = std::size_t(rows) * sizeof(T), step = sizeof(T);
+  QUADRILLE_CUDA_CHECK(cudaMemcpy2DAsync(to, std::size_t(ld_to) * step, from, std::size_t(ld_from) * step, bytes,
+                                         std::size_t(columns), cudaMemcpyDefault, cuda::stream()));
+  QUADRILLE_CUDA_CHECK(cudaStreamSynchronize(cuda::stream()));
 }
 
 template class DeviceFactor<double>;
@@ -297,5 +348,10 @@ template void require_device<double>(std::int64_t, const Fraction&, bool);
 template void require_device<std::complex<double>>(std::int64_t, const Fraction&, bool);
 template Pairs<double> solve_on_device(const DeviceProblem<double>&);
 template Pairs<std::complex<double>> solve_on_device(const DeviceProblem<std::complex<double>>&);
+template void copy_columns(std::int64_t, std::int64_t, const double*, std::int64_t, double*, std::int64_t);
+template void copy_columns(std::int64_t, std::int64_t, const std::complex<double>*, std::int64_t, std::complex<double>*,
+                           std::int64_t);
+template PairsThere<double> solve_and_stay(const DeviceProblem<double>&);
+template PairsThere<std::complex<double>> solve_and_stay(const DeviceProblem<std::complex<double>>&);
 
 }  // namespace quadrille::eigen

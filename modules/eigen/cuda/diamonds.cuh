@@ -12,8 +12,8 @@ namespace quadrille::eigen {
 constexpr int half_sweeps = bandwidth / 2;
 
 /// V and T of half a diamond, as apply_q2.cu has them in shared memory; of complex ones real and imaginary parts apart.
-/// Rows of V are told apart by twos: a thread reads 16 bytes at a time without conflicts of banks, as terms of V^H E and
-/// as columns of V X.
+/// Rows of V are told apart by twos: a thread reads 16 bytes at a time without conflicts of banks, as terms of V^H E
+/// and as columns of V X.
 template <class T>
 struct HalfDiamond {
   static constexpr int parts = sizeof(T) / sizeof(double), ldv = 82, ldt = 40;

@@ -14,7 +14,8 @@ __device__ inline unsigned shared_address(const void* at) { return unsigned(__cv
 
 /// Copies a number into shared memory; zero unless `inside`. Waited for by cp.async.wait_all.
 __device__ inline void copy_async(double* to, const double* from, bool inside) {
-  asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(shared_address(to)), "l"(from), "r"(inside ? 8 : 0));
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(shared_address(to)), "l"(from),
+               "r"(inside ? 8 : 0));
 }
 __device__ inline void copy_async(double* to, const Complex* from, bool inside) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(to)), "l"(from),
