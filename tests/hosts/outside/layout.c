@@ -88,6 +88,7 @@ int main(void) {
   MEMBER(quadrille_eigen_options, low);
   MEMBER(quadrille_eigen_options, high);
   MEMBER(quadrille_eigen_options, room);
+  MEMBER(quadrille_eigen_options, backend);
   printf("quadrille_eigen_report %zu\n", sizeof(quadrille_eigen_report));
   MEMBER(quadrille_eigen_report, struct_size);
   MEMBER(quadrille_eigen_report, padding);
