@@ -71,7 +71,7 @@ const DeviceFactor<T>* factor_there(const HostFactor* factor) {
 
 /// What a caller wants, and where it goes.
 template <class T>
-struct Wanted {
+struct CallHere {
   const quadrille_eigen_options& options;
   Fraction fraction;
   Triangle triangle;
@@ -86,7 +86,7 @@ struct Wanted {
 };
 
 template <class T>
-void solve_there(const Wanted<T>& w) {
+void solve_there(const CallHere<T>& w) {
   with_cuda([&](auto) {
     const PairsThere<T> pairs =
         solve_and_stay(DeviceProblem<T>{w.n, w.a, w.lda, w.triangle, factor_there<T>(w.factor), w.fraction, {}});
@@ -99,9 +99,10 @@ void solve_there(const Wanted<T>& w) {
 }
 
 template <class T>
-void solve_here(const Wanted<T>& w) {
+void solve_here(const CallHere<T>& w) {
+  const Factor<T>* const factor = factor_of<T>(w.factor);
   std::vector<T> copy = copy_of<T>("a", w.n, reinterpret_cast<const double*>(w.a), w.lda);
-  const Pairs<T> pairs = solve(Problem<T>{w.n, copy.data(), w.n, w.triangle, factor_of<T>(w.factor), w.fraction, {}});
+  const Pairs<T> pairs = solve(Problem<T>{w.n, copy.data(), w.n, w.triangle, factor, w.fraction, {}});
   check_room(w.options, pairs.range.count);
   std::copy(pairs.values.begin(), pairs.values.end(), w.values);
   for (std::int64_t k = 0; !pairs.vectors.empty() && k < pairs.range.count; ++k) {
@@ -129,7 +130,7 @@ void solve(const quadrille_eigen_options* given, std::int64_t n, const double* a
   const char* const own = kept && kept->on_device() ? "cuda" : "cpu";
   Backend& backend = find_backend(options.backend == nullptr ? own : options.backend);
   const c_calls::Work work(backend);
-  const Wanted<T> wanted{options,
+  const CallHere<T> call{options,
                          fraction,
                          triangle_of(options.triangle == 0 ? 'L' : options.triangle),
                          n,
@@ -140,7 +141,7 @@ void solve(const quadrille_eigen_options* given, std::int64_t n, const double* a
                          reinterpret_cast<T*>(vectors),
                          ldv,
                          report};
-  backend.host_memory() ? solve_here(wanted) : solve_there(wanted);
+  backend.host_memory() ? solve_here(call) : solve_there(call);
 }
 
 }  // namespace
