@@ -95,7 +95,7 @@ class DenseLoop {
     const auto blocked = [&](const Dense& dense) {
       return Matrix::from_dense(dense, sizes_, sizes_, Symmetry::symmetric);
     };
-    DenseFactor kept;
+    DenseFactor<BlockMatrix<double>> kept;
     p = dense_of(dense_density(
                      blocked(h), blocked(s_), [&](const std::vector<double>&) { return electrons_; }, kept)
                      .p);
