@@ -74,6 +74,8 @@ constexpr const char* tridiagonalization = "tridiagonalization";  ///< Q^H A Q =
 constexpr const char* band = "band";                              ///< of the former on a GPU: Q1^H A Q1 is a band
 constexpr const char* bulge_chasing = "bulge_chasing";            ///< ... and Q2^H Q1^H A Q1 Q2 = T
 constexpr const char* tridiagonal = "tridiagonal";                ///< the pairs of T; all vectors: at most 4 n^3 / 3
+/// With ScaLAPACK, by QR where divide and conquer has gone wrong: 6 n^3.
+constexpr const char* tridiagonal_again = "tridiagonal_again";
 constexpr const char* back_to_band = "back_to_band";              ///< on a GPU: Q2 times k vectors of T: 2 n^2 k
 constexpr const char* back_to_standard = "back_to_standard";      ///< Q times k vectors of T: 2 n^2 k
 constexpr const char* back_to_general = "back_to_general";        ///< L^-H times k vectors: n^2 k

@@ -67,7 +67,8 @@ void write_report(IndexRange range, const std::vector<Phase>& phases, quadrille_
   for (const Phase& ran : phases) {
     double& seconds = ran.name == phase::standard_form        ? out.standard_form_seconds
                       : ran.name == phase::tridiagonalization ? out.tridiagonalization_seconds
-                      : ran.name == phase::tridiagonal || ran.name == phase::standard_problem
+                      : ran.name == phase::tridiagonal || ran.name == phase::tridiagonal_again ||
+                              ran.name == phase::standard_problem
                           ? out.tridiagonal_seconds
                           : out.back_transformation_seconds;
     seconds += ran.seconds;
