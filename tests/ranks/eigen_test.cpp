@@ -344,7 +344,8 @@ TEST(RankEigenQr, PairsAreThoseOfLapack) {
       found.pairs.n = n;
       found.pairs.range = {0, n};
       ScalapackSteps<double> steps(*ranks, layout);
-      const Accuracy accuracy = check_on_ranks<double>(*ranks, layout, steps, part_of(*ranks, layout, a), nullptr, found);
+      const Accuracy accuracy =
+          check_on_ranks<double>(*ranks, layout, steps, part_of(*ranks, layout, a), nullptr, found);
       EXPECT_LE(accuracy.residual, 10 * eps) << what;
       EXPECT_LE(accuracy.orthogonality, 10 * eps) << what;
     }

@@ -63,6 +63,7 @@ void solve(const quadrille_eigen_options* given, std::int64_t n, const double* a
   problem.triangle = triangle_of(options.triangle == 0 ? 'L' : options.triangle);
   problem.fraction = fraction_of(options);
   problem.fraction.check(n);
+  problem.refine = refinement_of(options);
   const auto host_factor = factor == nullptr ? nullptr : c_calls::find<HostFactor>(factor);
   problem.b = factor_of<T>(host_factor.get());
   if (problem.fraction.kind() != Fraction::Kind::none) {
@@ -77,7 +78,7 @@ void solve(const quadrille_eigen_options* given, std::int64_t n, const double* a
   for (std::int64_t k = 0; !pairs.vectors.empty() && k < pairs.range.count; ++k) {
     std::copy_n(pairs.vectors.data() + k * n, n, reinterpret_cast<T*>(vectors) + k * ldv);
   }
-  write_report(pairs.range, pairs.phases, report);
+  write_report(pairs.range, pairs.phases, pairs.refinements, report);
 }
 
 }  // namespace

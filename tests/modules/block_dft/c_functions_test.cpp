@@ -89,10 +89,9 @@ TEST(BlockCFunctions, ErrorsAreStatusCodesWithMessages) {
   const BlockSizes sizes({2, 3});
   const IllConditioned vectors(sizes, 1, next_seed());
   const Handle indefinite = handle_of(vectors.matrix({1, 2, -1, 2, 1})),
-                       singular = handle_of(vectors.matrix({1, 2, 0, 2, 1})),
-                       general = handle_of(without_symmetry(vectors.matrix({1, 2, 1, 2, 1}))),
-                       oblong = handle_of(
-                           random_blocks<double>(sizes, BlockSizes({4, 2}), Symmetry::none, 1, next_seed()));
+               singular = handle_of(vectors.matrix({1, 2, 0, 2, 1})),
+               general = handle_of(without_symmetry(vectors.matrix({1, 2, 1, 2, 1}))),
+               oblong = handle_of(random_blocks<double>(sizes, BlockSizes({4, 2}), Symmetry::none, 1, next_seed()));
   quadrille_block_matrix* f = nullptr;
   const auto expect = [&](quadrille_status status, const Handle& a, const char* name, const char* message,
                           double eps = 1e-8, std::int32_t order = 0, std::int32_t max_iterations = 100) {

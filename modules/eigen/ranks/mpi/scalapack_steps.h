@@ -42,9 +42,10 @@ class RankGrid {
   Descriptor descriptor_{};
 };
 
-/// The diagonal d of a symmetric tridiagonal matrix, beside it e of n entries, becomes its eigenvalues, q this rank's part
-/// of the vectors, by implicit QR as in pdsyev: each rank rotates whole rows. About 6 n^3 flops on all of them together;
-/// slower than divide and conquer, and sure. Collective. Errors: ErrorCode::numerical where it does not converge.
+/// The diagonal d of a symmetric tridiagonal matrix, beside it e of n entries, becomes its eigenvalues, q this rank's
+/// part of the vectors, by implicit QR as in pdsyev: each rank rotates whole rows. About 6 n^3 flops on all of them
+/// together; slower than divide and conquer, and sure. Collective. Errors: ErrorCode::numerical where it does not
+/// converge.
 void rotate_to_diagonal(const RankGrid& grid, std::vector<double>& d, std::vector<double>& e, double* q);
 
 template <class T>
