@@ -12,7 +12,7 @@
 namespace quadrille::eigen {
 namespace {
 
-constexpr double eps = std::numeric_limits<double>::epsilon();
+constexpr double of_rounding = 4 * std::numeric_limits<double>::epsilon();
 constexpr std::int64_t panel = 128;       ///< columns at a time
 constexpr double share_of_others = 0.01;  ///< in pairs that are looked at, of those that are not
 
@@ -106,7 +106,8 @@ View<T> Defective<T>::look_at(IndexRange active) const {
       if (!has(wanted_, j)) continue;
       residual = std::max(residual, sum_of_sizes(n, r.data() + k * n));
       size = std::max(size, sum_of_sizes(n, p_.vector(j)));
-      view.rounding = std::max(view.rounding, 10 * eps * length_of(n, p_.vector(j)) * length_of(n, bx.data() + k * n));
+      view.rounding =
+          std::max(view.rounding, of_rounding * length_of(n, p_.vector(j)) * length_of(n, bx.data() + k * n));
       measure(j, w + k * n, g + k * n, view.defects);
     }
   }

@@ -24,8 +24,22 @@ bool is_better(const Defects& after, const Defects& before, double rounding) {
          after.orthogonality <= std::max(2 * before.orthogonality, rounding);
 }
 
-/// W := the shares of all vectors in the turned active ones, 0 in the same cluster: x_j + sum_i x_i e_ij is better. The
-/// orthogonality of those that are too near to each other is mended alone.
+/// Active rows of G := H, which is what G is beyond 1.
+template <class T>
+void take_one_away(View<T>& view, std::int64_t n) {
+  const std::int64_t first = view.active.first;
+  for (std::int64_t j = 0; j < view.active.count; ++j) {
+    for (std::int64_t i = 0; i <= j; ++i) {
+      T& upper = view.g[std::size_t(first + i + j * n)];
+      T& lower = view.g[std::size_t(first + j + i * n)];
+      upper = 0.5 * (upper + conjugate(lower)) - T(i == j);
+      lower = conjugate(upper);
+    }
+  }
+}
+
+/// W := E, the shares of all vectors in the turned active ones, 0 in the same cluster: x_j + sum_i x_i e_ij is better.
+/// Active ones that are too near to each other are made orthogonal alone.
 template <class T>
 void make_shares(View<T>& view, const std::vector<Cluster<T>>& clusters, const std::vector<double>& values) {
   const auto n = std::int64_t(values.size());
@@ -34,39 +48,50 @@ void make_shares(View<T>& view, const std::vector<Cluster<T>>& clusters, const s
   for (std::size_t k = 0; k < clusters.size(); ++k) {
     for (const std::int64_t j : clusters[k].members) cluster_of[std::size_t(active.first + j)] = k;
   }
-  for (std::int64_t j = 0; j < active.count; ++j) {
-    const auto own = std::size_t(active.first + j);
+  const auto value = [&](std::int64_t i) { return values[std::size_t(i)]; };
+  const auto is_small = [](const T& share) { return std::abs(share) <= largest_entry; };
+  for (std::int64_t j = active.first; j < active.first + active.count; ++j) {
     for (std::int64_t i = 0; i < n; ++i) {
-      const auto place = std::size_t(i + j * n);
-      const T share = view.w[place] / (values[own] - values[std::size_t(i)]);
-      const bool same = cluster_of[std::size_t(i)] == cluster_of[own], small = std::abs(share) <= largest_entry;
-      const bool others = cluster_of[std::size_t(i)] == clusters.size();
-      view.w[place] = same ? T(0) : small ? share : others ? T(0) : -0.5 * view.g[place];
+      T& share = view.w[std::size_t(i + (j - active.first) * n)];
+      const std::size_t other = cluster_of[std::size_t(i)];
+      share = other == cluster_of[std::size_t(j)] ? T(0) : share / (value(j) - value(i));
+      if (other == clusters.size() && !is_small(share)) share = 0;
+    }
+  }
+  for (std::int64_t j = active.first; j < active.first + active.count; ++j) {
+    for (std::int64_t i = active.first; i < j; ++i) {
+      if (cluster_of[std::size_t(i)] == cluster_of[std::size_t(j)]) continue;
+      const bool first_is_larger = std::abs(value(i)) >= std::abs(value(j));
+      const std::int64_t row = first_is_larger ? i : j, column = first_is_larger ? j : i;
+      const auto place = std::size_t(row + (column - active.first) * n),
+                 mirrored = std::size_t(column + (row - active.first) * n);
+      T &share = view.w[place], &other = view.w[mirrored];
+      if (!is_small(share)) share = -0.5 * view.g[place];
+      // Of eigenvalues of one size H says what makes them orthogonal better than W, of others worse.
+      const bool of_one_size = std::abs(value(i) - value(j)) < std::abs(value(row)) / 10;
+      if (of_one_size || !is_small(other)) other = -conjugate(share) - view.g[mirrored];
     }
   }
 }
 
-/// K of (1 + E)^H G (1 + E) = 1 + K, of second order: of first order E takes away what G is beyond 1. m x m.
+/// K of (1 + E)^H (1 + H) (1 + E) = 1 + K, which is of second order, as E + E^H + H = 0 among the active ones; m x m.
 template <class T>
-std::vector<T> what_shares_leave(const View<T>& view) {
-  const std::int64_t m = view.active.count, first = view.active.first, n = std::int64_t(view.w.size()) / m;
-  std::vector<T> h(std::size_t(m * m)), he(h.size()), k(h.size());
+std::vector<T> what_shares_leave(const View<T>& view, std::int64_t n) {
+  const std::int64_t m = view.active.count, first = view.active.first;
+  std::vector<T> sum(view.w.size()), k(std::size_t(m * m));
+  lapack::multiply(n, m, m, view.g.data(), n, view.w.data() + first, n, sum.data(), n);  // H E
+  std::vector<T> of_active(k.size());
   for (std::int64_t j = 0; j < m; ++j) {
-    for (std::int64_t i = 0; i < m; ++i) {
-      const T one = view.g[std::size_t(first + i + j * n)], other = view.g[std::size_t(first + j + i * n)];
-      h[std::size_t(i + j * m)] = 0.5 * (one + conjugate(other)) - T(i == j);
-    }
-  }
-  lapack::multiply(m, m, m, h.data(), m, view.w.data() + first, n, he.data(), m);
-  // E of active rows becomes E + H + H E, that of others stays
-  std::vector<T> sum = view.w;
-  for (std::int64_t j = 0; j < m; ++j) {
-    for (std::int64_t i = 0; i < m; ++i) {
-      sum[std::size_t(first + i + j * n)] += h[std::size_t(i + j * m)] + he[std::size_t(i + j * m)];
+    std::copy_n(sum.data() + first + j * n, m, of_active.data() + j * m);
+    for (std::int64_t i = 0; i < n; ++i) {
+      const auto place = std::size_t(i + j * n);
+      // Products of shares of others with H are there twice; the mean below takes half of them.
+      const double times = i >= first && i < first + m ? 1 : 2;
+      sum[place] = view.w[place] + times * (view.g[place] + sum[place]);
     }
   }
   lapack::multiply_adjoint(m, n, m, view.w.data(), n, sum.data(), n, k.data(), m);
-  for (std::size_t i = 0; i < k.size(); ++i) k[i] += he[i];
+  for (std::size_t i = 0; i < k.size(); ++i) k[i] += of_active[i];
   for (std::int64_t j = 0; j < m; ++j) {
     for (std::int64_t i = j; i < m; ++i) {
       T& lower = k[std::size_t(i + j * m)];
@@ -139,9 +164,10 @@ template <class T>
 bool improve(SolvedProblem<T>& p, View<T> view) {
   std::vector<Cluster<T>> clusters = clusters_of(view, p.values);
   if (!turn_clusters(view, clusters, p.values, p.vector(view.active.first))) return false;
+  take_one_away(view, p.n);
   make_shares(view, clusters, p.values);
   const std::vector<std::int64_t> order = from_smallest(view.active, p.values);
-  const std::vector<T> f = orthogonal_shares(view, order, what_shares_leave(view));
+  const std::vector<T> f = orthogonal_shares(view, order, what_shares_leave(view, p.n));
   if (f.empty()) return false;
   add_shares(p, view.active, order, f, std::move(view.g));
   return true;
