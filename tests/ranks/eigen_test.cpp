@@ -326,7 +326,7 @@ TEST(RankEigenQr, PairsAreThoseOfLapack) {
   const auto ranks = all_ranks();
   std::mt19937_64 random(shared_seed());
   std::normal_distribution<double> normal;
-  for (const std::int64_t n : {1, 2, 3, 17, 60}) {
+  for (const std::int64_t n : {1, 2, 17, 40}) {
     for (const Layout& layout : layouts(*ranks, n)) {
       std::vector<double> d(std::size_t(n), 0.0), e(std::size_t(n), 0.0);
       for (double& x : d) x = normal(random);
