@@ -16,7 +16,7 @@ from pyscf import dft, gto, scf
 from pyscf.pbc import dft as pbcdft
 from pyscf.pbc import gto as pbcgto
 
-from whole_file import whole_file
+from whole_file import molecule_file, whole_file, whole_text
 
 
 def write(mf, path):
@@ -31,10 +31,9 @@ def write(mf, path):
     if not np.isin(mf.mo_occ, (0, 2)).all():
         raise ValueError("this is no closed shell: orbitals must be doubly occupied or empty")
     sizes = [end - begin for begin, end in mf.mol.aoslice_by_atom()[:, 2:]]
-    with whole_file(path) as file:
+    with whole_text(os.path.splitext(path)[0] + ".blocks") as text, whole_file(path) as file:
         file["H"], file["S"] = h, s
-    with open(os.path.splitext(path)[0] + ".blocks", "w") as file:
-        file.write("".join(f"{size}\n" for size in sizes if size > 0))
+        text.write("".join(f"{size}\n" for size in sizes if size > 0))
     return mf.mol.nelectron // 2
 
 
@@ -49,7 +48,7 @@ def calculation(arguments):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("molecule", help="XYZ file, in Angstrom")
+    parser.add_argument("molecule", type=molecule_file, help="XYZ file, in Angstrom")
     parser.add_argument("out", help="the HDF5 file to write")
     parser.add_argument("--basis", help="default: cc-pvdz; in a cell gth-dzvp")
     parser.add_argument("--xc", help="functional; default: Hartree-Fock, in a cell pbe")

@@ -11,7 +11,7 @@ import argparse
 import numpy as np
 from pyscf import df, gto, scf
 
-from whole_file import whole_file
+from whole_file import molecule_file, whole_file
 
 BLOCK_BYTES = 2 ** 29  # of (mu nu|P) for some P at a time
 
@@ -68,7 +68,7 @@ def write(mf, path, auxbasis=None, frozen=0, energy=None):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("molecule", help="XYZ file, in Angstrom")
+    parser.add_argument("molecule", type=molecule_file, help="XYZ file, in Angstrom")
     parser.add_argument("out", help="the HDF5 file to write")
     parser.add_argument("--basis", default="cc-pvdz")
     parser.add_argument("--auxbasis", help="default: the one for MP2 that belongs to the basis")

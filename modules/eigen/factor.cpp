@@ -24,6 +24,8 @@ Factor<T>::Factor(std::int64_t n, std::vector<T> b, Triangle triangle, const std
   const double began = now();
   fill_lower(n_, l_.data(), n_, triangle);
   exponent_ = scale_lower(n_, l_.data(), n_, name, triangle);
+  fill_upper(n_, l_.data(), n_);
+  for (std::int64_t i = 0; i < n_; ++i) diagonal_.push_back(l_[std::size_t(i + i * n_)]);
   const mgemm::AllBlasThreads all;
   if (const int minor = lapack::potrf(n_, l_.data(), n_); minor != 0) {
     throw Error(ErrorCode::numerical,
@@ -46,6 +48,14 @@ void Factor<T>::back_to_general(T* x, std::int64_t ldx, std::int64_t count) cons
   if (exponent_ == 0) return;
   const double scale = std::ldexp(1.0, -exponent_ / 2);
   for (std::int64_t k = 0; k < count; ++k) std::for_each_n(x + k * ldx, n_, [&](T& number) { number *= scale; });
+}
+
+template <class T>
+std::vector<T> Factor<T>::matrix() const {
+  std::vector<T> out = l_;
+  fill_lower(n_, out.data(), n_, Triangle::upper);
+  for (std::int64_t i = 0; i < n_; ++i) out[std::size_t(i + i * n_)] = diagonal_[std::size_t(i)];
+  return out;
 }
 
 template class Factor<double>;

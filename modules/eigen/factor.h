@@ -28,10 +28,13 @@ class QUADRILLE_API Factor {
   void back_to_general(T* x, std::int64_t ldx, std::int64_t count) const;
   /// B is 2^exponent() L L^H for the L that is kept.
   int exponent() const { return exponent_; }
+  /// 2^-exponent() B, both halves, n x n: what L L^H is up to rounding.
+  std::vector<T> matrix() const;
 
  private:
   std::int64_t n_;
-  std::vector<T> l_;
+  std::vector<T> l_;         ///< above its diagonal B
+  std::vector<T> diagonal_;  ///< of B
   int exponent_ = 0;
   Phase made_;
 };

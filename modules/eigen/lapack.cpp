@@ -147,6 +147,17 @@ void solve_with_transpose(std::int64_t n, std::int64_t k, const Complex* l, std:
               leading(ldl), x, leading(ldx));
 }
 
+void solve_from_right(std::int64_t m, std::int64_t n, const double* l, std::int64_t ldl, double* z, std::int64_t ldz) {
+  cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, extent(m), extent(n), 1.0, l,
+              leading(ldl), z, leading(ldz));
+}
+void solve_from_right(std::int64_t m, std::int64_t n, const Complex* l, std::int64_t ldl, Complex* z,
+                      std::int64_t ldz) {
+  const Complex one = 1;
+  cblas_ztrsm(CblasColMajor, CblasRight, CblasLower, CblasConjTrans, CblasNonUnit, extent(m), extent(n), &one, l,
+              leading(ldl), z, leading(ldz));
+}
+
 Tridiagonal<double> sytrd(std::int64_t n, double* a, std::int64_t lda) {
   return reduce<double>("dsytrd", dsytrd_, n, a, lda);
 }
@@ -221,14 +232,43 @@ void multiply_hermitian(std::int64_t n, std::int64_t k, const Complex* a, std::i
               y, leading(ldy));
 }
 
+namespace {
+
+void product(CBLAS_TRANSPOSE of_a, std::int64_t m, std::int64_t k, std::int64_t n, const double* a, std::int64_t lda,
+             const double* b, std::int64_t ldb, double* c, std::int64_t ldc) {
+  cblas_dgemm(CblasColMajor, of_a, CblasNoTrans, extent(m), extent(n), extent(k), 1.0, a, leading(lda), b, leading(ldb),
+              0.0, c, leading(ldc));
+}
+void product(CBLAS_TRANSPOSE of_a, std::int64_t m, std::int64_t k, std::int64_t n, const Complex* a, std::int64_t lda,
+             const Complex* b, std::int64_t ldb, Complex* c, std::int64_t ldc) {
+  const Complex one = 1, zero = 0;
+  cblas_zgemm(CblasColMajor, of_a, CblasNoTrans, extent(m), extent(n), extent(k), &one, a, leading(lda), b,
+              leading(ldb), &zero, c, leading(ldc));
+}
+
+}  // namespace
+
 void multiply_adjoint(std::int64_t n, std::int64_t k, std::int64_t m, const double* x, const double* y, double* g) {
-  cblas_dgemm(CblasColMajor, CblasTrans, CblasNoTrans, extent(k), extent(m), extent(n), 1.0, x, leading(n), y,
-              leading(n), 0.0, g, leading(k));
+  product(CblasTrans, k, n, m, x, n, y, n, g, k);
 }
 void multiply_adjoint(std::int64_t n, std::int64_t k, std::int64_t m, const Complex* x, const Complex* y, Complex* g) {
-  const Complex one = 1, zero = 0;
-  cblas_zgemm(CblasColMajor, CblasConjTrans, CblasNoTrans, extent(k), extent(m), extent(n), &one, x, leading(n), y,
-              leading(n), &zero, g, leading(k));
+  product(CblasConjTrans, k, n, m, x, n, y, n, g, k);
+}
+void multiply(std::int64_t m, std::int64_t k, std::int64_t n, const double* a, std::int64_t lda, const double* b,
+              std::int64_t ldb, double* c, std::int64_t ldc) {
+  product(CblasNoTrans, m, k, n, a, lda, b, ldb, c, ldc);
+}
+void multiply(std::int64_t m, std::int64_t k, std::int64_t n, const Complex* a, std::int64_t lda, const Complex* b,
+              std::int64_t ldb, Complex* c, std::int64_t ldc) {
+  product(CblasNoTrans, m, k, n, a, lda, b, ldb, c, ldc);
+}
+void multiply_adjoint(std::int64_t m, std::int64_t k, std::int64_t n, const double* a, std::int64_t lda,
+                      const double* b, std::int64_t ldb, double* c, std::int64_t ldc) {
+  product(CblasTrans, m, k, n, a, lda, b, ldb, c, ldc);
+}
+void multiply_adjoint(std::int64_t m, std::int64_t k, std::int64_t n, const Complex* a, std::int64_t lda,
+                      const Complex* b, std::int64_t ldb, Complex* c, std::int64_t ldc) {
+  product(CblasConjTrans, m, k, n, a, lda, b, ldb, c, ldc);
 }
 
 }  // namespace quadrille::eigen::lapack

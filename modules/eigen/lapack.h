@@ -27,6 +27,10 @@ void solve_with_transpose(std::int64_t n, std::int64_t k, const double* l, std::
 void solve_with_transpose(std::int64_t n, std::int64_t k, const Complex* l, std::int64_t ldl, Complex* x,
                           std::int64_t ldx);
 
+/// Z := Z L^-H, Z being m x n and L n x n
+void solve_from_right(std::int64_t m, std::int64_t n, const double* l, std::int64_t ldl, double* z, std::int64_t ldz);
+void solve_from_right(std::int64_t m, std::int64_t n, const Complex* l, std::int64_t ldl, Complex* z, std::int64_t ldz);
+
 /// A tridiagonal matrix, and for apply_q the reflectors in A that make it.
 template <class T>
 struct Tridiagonal {
@@ -64,5 +68,15 @@ void multiply_hermitian(std::int64_t n, std::int64_t k, const Complex* a, std::i
 /// G := X^H Y, of n x k and n x m.
 void multiply_adjoint(std::int64_t n, std::int64_t k, std::int64_t m, const double* x, const double* y, double* g);
 void multiply_adjoint(std::int64_t n, std::int64_t k, std::int64_t m, const Complex* x, const Complex* y, Complex* g);
+
+/// C := A B, of m x k and k x n; C := A^H B for A of k x m.
+void multiply(std::int64_t m, std::int64_t k, std::int64_t n, const double* a, std::int64_t lda, const double* b,
+              std::int64_t ldb, double* c, std::int64_t ldc);
+void multiply(std::int64_t m, std::int64_t k, std::int64_t n, const Complex* a, std::int64_t lda, const Complex* b,
+              std::int64_t ldb, Complex* c, std::int64_t ldc);
+void multiply_adjoint(std::int64_t m, std::int64_t k, std::int64_t n, const double* a, std::int64_t lda,
+                      const double* b, std::int64_t ldb, double* c, std::int64_t ldc);
+void multiply_adjoint(std::int64_t m, std::int64_t k, std::int64_t n, const Complex* a, std::int64_t lda,
+                      const Complex* b, std::int64_t ldb, Complex* c, std::int64_t ldc);
 
 }  // namespace quadrille::eigen::lapack

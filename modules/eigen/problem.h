@@ -74,11 +74,14 @@ constexpr const char* tridiagonalization = "tridiagonalization";  ///< Q^H A Q =
 constexpr const char* band = "band";                              ///< of the former on a GPU: Q1^H A Q1 is a band
 constexpr const char* bulge_chasing = "bulge_chasing";            ///< ... and Q2^H Q1^H A Q1 Q2 = T
 constexpr const char* tridiagonal = "tridiagonal";                ///< the pairs of T; all vectors: at most 4 n^3 / 3
-constexpr const char* back_to_band = "back_to_band";              ///< on a GPU: Q2 times k vectors of T: 2 n^2 k
-constexpr const char* back_to_standard = "back_to_standard";      ///< Q times k vectors of T: 2 n^2 k
-constexpr const char* back_to_general = "back_to_general";        ///< L^-H times k vectors: n^2 k
+/// With ScaLAPACK, by QR where divide and conquer has gone wrong: 6 n^3.
+constexpr const char* tridiagonal_again = "tridiagonal_again";
+constexpr const char* back_to_band = "back_to_band";          ///< on a GPU: Q2 times k vectors of T: 2 n^2 k
+constexpr const char* back_to_standard = "back_to_standard";  ///< Q times k vectors of T: 2 n^2 k
+constexpr const char* back_to_general = "back_to_general";    ///< L^-H times k vectors: n^2 k
 /// Of ELPA: tridiagonalization, tridiagonal and back_to_standard in one.
 constexpr const char* standard_problem = "standard_problem";
+constexpr const char* refinement = "refinement";
 constexpr const char* normalization = "normalization";  ///< the sign of vectors
 }  // namespace phase
 
@@ -86,16 +89,32 @@ constexpr const char* normalization = "normalization";  ///< the sign of vectors
 /// solution.
 using Progress = std::function<void(const std::string& phase, double fraction)>;
 
+/// How far the wanted pairs are from solving a problem, with R = A X - B X Lambda summed in twice the precision.
+struct Defects {
+  double residual = 0;       ///< |R| / (|A| |X| n), in 1-norms
+  double orthogonality = 0;  ///< |X^H B X - 1| / n, in 1-norms
+  /// The largest |r| / ((|A| + |lambda| |B|) |x|) of a pair, |r| in the norm of B^-1, the others 1-norms. An eigenvalue
+  /// is within |r| in this norm of lambda.
+  double defect = 0;
+};
+
+/// A step of refinement.
+struct Refinement {
+  Defects before, after;
+  bool kept = false;  ///< false: it made pairs no better, and was undone
+};
+
 /// The pairs that were found.
 template <class T>
 struct Pairs {
   std::int64_t n = 0;
   IndexRange range;              ///< among all eigenvalues
   std::vector<double> values;    ///< in rising order
-  std::vector<double> spectrum;  ///< all eigenvalues, in rising order
+  std::vector<double> spectrum;  ///< all eigenvalues, in rising order, not refined
   std::vector<T> vectors;        ///< n x count by columns; empty for Fraction::none()
   std::vector<Phase> phases;     ///< in the order in which they ran
   std::string tridiagonal_form;  ///< what solved the tridiagonal problem, in words
+  std::vector<Refinement> refinements;
 };
 
 }  // namespace quadrille::eigen

@@ -3,9 +3,10 @@
 #include "core/error.h"
 #include "core/system/memory.h"
 #include "modules/eigen/lapack.h"
+#include "modules/eigen/pairs/refinement.h"
+#include "modules/eigen/pairs/tridiagonal.h"
 #include "modules/eigen/phases.h"
 #include "modules/eigen/triangle.h"
-#include "modules/eigen/tridiagonal.h"
 #include "modules/mgemm/product/blas.h"
 
 #include <fmt/format.h>
@@ -38,6 +39,9 @@ void check(const Problem<T>& problem) {
                                                     problem.n, lapack::longest));
   }
   problem.fraction.check(problem.n);
+  if (problem.refine > 0 && problem.fraction.kind() == Fraction::Kind::none) {
+    refuse("refinement takes eigenvectors, of which none are wanted");
+  }
 }
 
 /// T Z for a real Z, or what it takes of memory, complex.
@@ -68,10 +72,90 @@ void fix_sign(std::int64_t n, T* x) {
   }
 }
 
+/// A of a problem with both halves, scaled by a power of 2.
+template <class T>
+struct ScaledCopy {
+  std::vector<T> a;
+  int exponent = 0;
+};
+template <class T>
+ScaledCopy<T> scaled_copy(const Problem<T>& problem) {
+  const std::int64_t n = problem.n;
+  ScaledCopy<T> out{std::vector<T>(std::size_t(n * n)), 0};
+  for (std::int64_t j = 0; j < n; ++j) std::copy_n(problem.a + j * problem.lda, n, out.a.data() + j * n);
+  fill_lower(n, out.a.data(), n, problem.triangle);
+  out.exponent = scale_lower(n, out.a.data(), n, "A", problem.triangle);
+  fill_upper(n, out.a.data(), n);
+  return out;
+}
+
+/// Keeps the wanted ones of all pairs.
+template <class T>
+void keep(IndexRange range, Pairs<T>& pairs) {
+  pairs.range = range;
+  const auto first = pairs.values.begin() + std::ptrdiff_t(range.first);
+  pairs.values = std::vector<double>(first, first + std::ptrdiff_t(range.count));
+  const auto from = pairs.vectors.begin() + std::ptrdiff_t(range.first * pairs.n);
+  if (range.first > 0) std::copy_n(from, range.count * pairs.n, pairs.vectors.begin());
+  pairs.vectors.resize(std::size_t(range.count * pairs.n));
+  pairs.vectors.shrink_to_fit();
+}
+
+/// Refines the wanted ones of all pairs, and keeps them.
+template <class T>
+void refine_wanted(const Problem<T>& problem, const ScaledCopy<T>& copy, Pairs<T>& pairs) {
+  const IndexRange wanted = problem.fraction.among(pairs.values);
+  const std::vector<T> b = problem.b == nullptr ? std::vector<T>() : problem.b->matrix();
+  const int of_b = problem.b == nullptr ? 0 : problem.b->exponent();
+  const auto scale = [&](int of_values, int of_vectors) {
+    scale_back(pairs.values, of_values);
+    if (of_vectors == 0) return;
+    for (T& x : pairs.vectors) x = times_power(x, of_vectors);
+  };
+  scale(of_b - copy.exponent, of_b / 2);
+  SolvedProblem<T> solved{problem.n, copy.a.data(), b.empty() ? nullptr : b.data(), std::move(pairs.values),
+                          std::move(pairs.vectors)};
+  pairs.refinements = refine(solved, wanted, problem.refine);
+  pairs.values = std::move(solved.values);
+  pairs.vectors = std::move(solved.vectors);
+  scale(copy.exponent - of_b, -of_b / 2);
+  keep(wanted, pairs);
+}
+
+/// All pairs, and then the wanted ones refined.
+template <class T>
+Pairs<T> solve_and_refine(const Problem<T>& problem) {
+  require_memory(solve_bytes<T>(problem.n, problem.fraction, true),
+                 fmt::format("the eigenproblem of {} rows with refinement", problem.n));
+  const ScaledCopy<T> copy = scaled_copy(problem);
+  Problem<T> whole = problem;
+  whole.fraction = Fraction::all();
+  whole.refine = 0;
+  const auto half = [&](double begin) {
+    return [&, begin](const std::string& phase, double fraction) {
+      if (problem.progress) problem.progress(phase, begin + fraction / 2);
+    };
+  };
+  whole.progress = half(0);
+  Pairs<T> pairs = solve(whole);
+  const mgemm::AllBlasThreads all_threads;
+  Phases phases(half(0.5), 0);
+  phases.run(phase::refinement, 0, [&] { refine_wanted(problem, copy, pairs); });
+  phases.run(phase::normalization, 0, [&] {
+    for (std::int64_t k = 0; k < pairs.range.count; ++k) fix_sign(pairs.n, pairs.vectors.data() + k * pairs.n);
+  });
+  for (Phase& ran : phases.take()) pairs.phases.push_back(std::move(ran));
+  return pairs;
+}
+
 }  // namespace
 
 template <class T>
-double solve_bytes(std::int64_t n, const Fraction& fraction) {
+double solve_bytes(std::int64_t n, const Fraction& fraction, bool refined) {
+  if (refined) {
+    const double square = double(n) * double(n) * sizeof(T);
+    return square + std::max(solve_bytes<T>(n, Fraction::all()), 2 * square + refinement_bytes<T>(n));
+  }
   const std::int64_t most = fraction.most(n);
   const double tridiagonal = tridiagonal_bytes(n, most), blocks = 256.0 * double(n) * sizeof(T);
   const double vectors = is_complex<T> ? double(n) * double(most) * (sizeof(double) + sizeof(T)) : 0;
@@ -81,6 +165,7 @@ double solve_bytes(std::int64_t n, const Fraction& fraction) {
 template <class T>
 Pairs<T> solve(const Problem<T>& problem) {
   check(problem);
+  if (problem.refine > 0) return solve_and_refine(problem);
   const std::int64_t n = problem.n, most = problem.fraction.most(n);
   const bool with_vectors = problem.fraction.kind() != Fraction::Kind::none;
   require_memory(solve_bytes<T>(n, problem.fraction),
@@ -135,8 +220,8 @@ Pairs<T> solve(const Problem<T>& problem) {
   return out;
 }
 
-template double solve_bytes<double>(std::int64_t, const Fraction&);
-template double solve_bytes<std::complex<double>>(std::int64_t, const Fraction&);
+template double solve_bytes<double>(std::int64_t, const Fraction&, bool);
+template double solve_bytes<std::complex<double>>(std::int64_t, const Fraction&, bool);
 template Pairs<double> solve(const Problem<double>&);
 template Pairs<std::complex<double>> solve(const Problem<std::complex<double>>&);
 

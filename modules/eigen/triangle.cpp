@@ -40,6 +40,20 @@ void require_real_diagonal(std::int64_t n, const T* a, std::int64_t lda, const s
   }
 }
 
+/// Calls set(i, j) for all i > j, block by block, as one of the two elements is far from the one before.
+template <class Set>
+void for_lower_blocks(std::int64_t n, const Set& set) {
+  constexpr std::int64_t block = 64;
+  for (std::int64_t first = 0; first < n; first += block) {
+    const std::int64_t end = std::min(n, first + block);
+    for (std::int64_t top = first; top < n; top += block) {
+      for (std::int64_t j = first; j < end; ++j) {
+        for (std::int64_t i = std::max(top, j + 1); i < std::min(n, top + block); ++i) set(i, j);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 double magnitude(double x) { return std::abs(x); }
@@ -82,17 +96,12 @@ void scale_back(std::vector<double>& values, int exponent) {
 template <class T>
 void fill_lower(std::int64_t n, T* a, std::int64_t lda, Triangle triangle) {
   if (triangle == Triangle::lower) return;
-  constexpr std::int64_t block = 64;
-  for (std::int64_t first = 0; first < n; first += block) {
-    const std::int64_t end = std::min(n, first + block);
-    for (std::int64_t top = first; top < n; top += block) {
-      for (std::int64_t j = first; j < end; ++j) {
-        for (std::int64_t i = std::max(top, j + 1); i < std::min(n, top + block); ++i) {
-          a[i + j * lda] = conjugate(a[j + i * lda]);
-        }
-      }
-    }
-  }
+  for_lower_blocks(n, [&](std::int64_t i, std::int64_t j) { a[i + j * lda] = conjugate(a[j + i * lda]); });
+}
+
+template <class T>
+void fill_upper(std::int64_t n, T* a, std::int64_t lda) {
+  for_lower_blocks(n, [&](std::int64_t i, std::int64_t j) { a[j + i * lda] = conjugate(a[i + j * lda]); });
 }
 
 template <class T>
@@ -117,6 +126,8 @@ int scale_lower(std::int64_t n, T* a, std::int64_t lda, const std::string& name,
 
 template void fill_lower(std::int64_t, double*, std::int64_t, Triangle);
 template void fill_lower(std::int64_t, std::complex<double>*, std::int64_t, Triangle);
+template void fill_upper(std::int64_t, double*, std::int64_t);
+template void fill_upper(std::int64_t, std::complex<double>*, std::int64_t);
 template int scale_lower(std::int64_t, double*, std::int64_t, const std::string&, Triangle);
 template int scale_lower(std::int64_t, std::complex<double>*, std::int64_t, const std::string&, Triangle);
 template void refuse_infinite(std::int64_t, std::int64_t, const std::string&, double);

@@ -14,6 +14,10 @@ namespace quadrille::eigen {
 template <class T>
 void fill_lower(std::int64_t n, T* a, std::int64_t lda, Triangle triangle);
 
+/// Fills the upper triangle from the lower one.
+template <class T>
+void fill_upper(std::int64_t n, T* a, std::int64_t lda);
+
 /// Scales the lower triangle by a power of 2 such that no product in what follows leaves the range of doubles, and
 /// returns its exponent e: A was 2^e times what it is now. e is 0 for all but extreme matrices, and even, so that 2^e
 /// has a root. Errors: ErrorCode::numerical, naming `name` and the place, for an element that is not finite;

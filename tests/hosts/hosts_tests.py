@@ -324,6 +324,7 @@ class Ranks(RankTest):
     def test_density_matrices_have_the_bits_of_the_job_on_as_many_ranks(self):
         system = self.write_insulator()
         electrons = str(system.electrons)
+        trace_of_root = np.sqrt(np.linalg.eigvalsh(system.s)).sum()
         for ranks, method in ((1, "trs4"), (2, "trs4"), (2, "sign"), (2, "dense"), (3, "trs4")):
             task = {"task": "density_matrix", "hamiltonian": "h.csc", "overlap": "s.csc", "blocks": "sizes",
                     "density": "p.csc", "electrons": system.electrons, "method": method, "eps": 1e-7}
@@ -339,11 +340,13 @@ class Ranks(RankTest):
                 with self.subTest(ranks=ranks, method=method, cycle=cycle):
                     line, = self.on_ranks(built("blocks_on_ranks_c"), *files, method, electrons, "1e-7", cycle,
                                           self.path("p_host.csc"), ranks=ranks)
-                    energy, mu, within, converged = line.split()
+                    energy, mu, within, converged, root, residual = line.split()
                     self.assertEqual(float(energy), job["energy"])
                     np.testing.assert_equal(float(mu), np.nan if job["mu"] is None else job["mu"])
                     self.assertAlmostEqual(float(within), job["electrons"], delta=1e-9)
                     self.assertEqual(converged, "1")
+                    self.assertAlmostEqual(float(root), trace_of_root, delta=1e-8 * trace_of_root)
+                    self.assertLess(float(residual), 1e-8)
                     with open(self.path("p_host.csc"), "rb") as stream:
                         self.assertEqual(stream.read(), wanted)
             if method == "trs4" and os.path.exists(built("blocks_on_ranks_fortran")):

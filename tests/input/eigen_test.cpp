@@ -128,6 +128,28 @@ TEST_F(EigenJob, ComplexMatricesOfAnyFormat) {
             true);
 }
 
+TEST_F(EigenJob, PairsAreRefined) {
+  // B = N N^T and A = N D N^T for a triangular N with a small pivot have the eigenvalues D.
+  const double pivot = std::ldexp(1.0, -20);  // N = [[1, 2], [0, pivot]], D = [3, 5]
+  add("A", {3 + 5 * 4, 5 * 2 * pivot, 5 * 2 * pivot, 5 * pivot * pivot});
+  add("B", {1 + 4, 2 * pivot, 2 * pivot, pivot * pivot});
+  const nlohmann::json found = results("a: pair.h5, b: pair.h5, refine: 4, check: true");
+  EXPECT_NEAR(found["lowest"].get<double>(), 3, 3e-15);
+  EXPECT_NEAR(found["highest"].get<double>(), 5, 5e-15);
+  EXPECT_LE(found["residual"].get<double>(), 10 * eigen::testing::eps);
+  EXPECT_LE(found["refinements"].size(), 4U);
+  for (const nlohmann::json& step : found["refinements"]) {
+    for (const char* name : {"residual", "defect", "orthogonality"}) {
+      EXPECT_GE(step[name]["before"].get<double>(), 0) << name;
+      EXPECT_GE(step[name]["after"].get<double>(), 0) << name;
+    }
+    EXPECT_TRUE(step["kept"].is_boolean());
+  }
+  EXPECT_EQ(results("a: pair.h5, b: pair.h5").contains("refinements"), false);
+  expect_refused("a: pair.h5, vectors: none, refine: 1", "takes eigenvectors, and `vectors` is none");
+  expect_refused("a: pair.h5, refine: -1", "refine");
+}
+
 TEST_F(EigenJob, OneHalfOfAFileSuffices) {
   add("A", {1, 5, 0, 2});  // row by row: the upper triangle has 5
   EXPECT_NEAR(results("a: {file: pair.h5, triangle: lower}")["lowest"].get<double>(), 1, 1e-15);

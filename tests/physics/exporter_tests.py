@@ -80,11 +80,28 @@ class Exporters(ProgramTest):
         with open(self.path("matrices.blocks")) as stream:
             self.assertEqual(stream.read().split(), ["5", "1", "1"])
 
+    def start_exporter(self, name, *arguments):
+        return subprocess.run([sys.executable, os.path.join(EXPORTERS, name), *arguments], cwd=self.folder, text=True,
+                              env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, capture_output=True, check=False)
+
     def export(self, name, *arguments):
-        process = subprocess.run([sys.executable, os.path.join(EXPORTERS, name), *arguments], cwd=self.folder, text=True,
-                                 env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, capture_output=True, check=False)
+        process = self.start_exporter(name, *arguments)
         self.assertEqual(process.returncode, 0, process.stderr)
         return process.stdout
+
+    def test_a_molecule_that_is_not_there_is_named(self):
+        for name in ("pyscf_ri_mp2.py", "pyscf_matrices.py"):
+            process = self.start_exporter(name, "nothere.xyz", "out.h5")
+            self.assertEqual(process.returncode, 2)
+            self.assertIn("there is no file nothere.xyz: the molecule is read from a file in the format XYZ", process.stderr)
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_what_fails_leaves_no_file(self):
+        mf = self.hartree_fock("water", "sto-3g")
+        os.mkdir(self.path("matrices.h5"))  # where a file cannot come
+        with self.assertRaises(OSError):
+            pyscf_matrices.write(mf, self.path("matrices.h5"))
+        self.assertEqual(os.listdir(self.folder), ["matrices.h5"])
 
     def test_integrals_come_in_blocks(self):
         mf = self.hartree_fock("water")

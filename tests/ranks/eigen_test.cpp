@@ -21,6 +21,8 @@
 #include <vector>
 
 #ifdef QUADRILLE_HAVE_SCALAPACK
+#include "modules/eigen/ranks/mpi/scalapack_steps.h"
+
 extern "C" quadrille::eigen::SpreadLibrary* quadrille_eigen_spread_library(const quadrille::Communicator& ranks,
                                                                            const char* name);
 #endif
@@ -317,6 +319,39 @@ TEST_P(RankEigen, WrongEigenvaluesAreFoundAgain) {
   EXPECT_FALSE(are_eigenvalues(d, e, wrong, 0, 1));
   EXPECT_TRUE(are_eigenvalues(d, e, wrong, 0, 2));  // the last is not among those
 }
+
+#ifdef QUADRILLE_HAVE_SCALAPACK
+/// QR, which comes in the place of a wrong pdstedc, on problems for which that is right.
+TEST(RankEigenQr, PairsAreThoseOfLapack) {
+  const auto ranks = all_ranks();
+  std::mt19937_64 random(shared_seed());
+  std::normal_distribution<double> normal;
+  for (const std::int64_t n : {1, 2, 17, 40}) {
+    for (const Layout& layout : layouts(*ranks, n)) {
+      std::vector<double> d(std::size_t(n), 0.0), e(std::size_t(n), 0.0);
+      for (double& x : d) x = normal(random);
+      for (double& x : e) x = normal(random);
+      if (n == 17) e[8] = 0;  // two problems
+      std::vector<double> a = diagonal_matrix<double>(d);
+      for (std::int64_t i = 0; i + 1 < n; ++i)
+        a[std::size_t(i + 1 + i * n)] = a[std::size_t(i + (i + 1) * n)] = e[std::size_t(i)];
+      const std::string what = fmt::format("{} rows, {} x {}, {}", n, layout.rows, layout.columns, layout.block);
+      SpreadPairs<double> found;
+      found.vectors.resize(std::size_t(layout.local_size(ranks->rank())));
+      found.pairs.values = d;
+      rotate_to_diagonal(RankGrid(*ranks, layout), found.pairs.values, e, found.vectors.data());
+      expect_close(found.pairs.values, of_lapack<double>(n, a, {}).values, 8 * double(n) * eps * norm_of(n, a), what);
+      found.pairs.n = n;
+      found.pairs.range = {0, n};
+      ScalapackSteps<double> steps(*ranks, layout);
+      const Accuracy accuracy =
+          check_on_ranks<double>(*ranks, layout, steps, part_of(*ranks, layout, a), nullptr, found);
+      EXPECT_LE(accuracy.residual, 10 * eps) << what;
+      EXPECT_LE(accuracy.orthogonality, 10 * eps) << what;
+    }
+  }
+}
+#endif
 
 /// Whichever rank runs out of memory, and wherever, all end.
 TEST_P(RankEigen, EndsOnAllRanksWhereOneHasNoMemory) {

@@ -114,6 +114,9 @@ class RankFaults(RankTest):
                     self.assertEqual(says, expected)
                 self.assertEqual(err.count("quadrille: error"), 1, err)
                 self.assertFalse(os.path.exists(self.path("bad/pairs.h5")))
+        if harness.BACKEND == "cpu":
+            err = self.run_ranks(2, eigenproblem(refine=1), "--force", out="bad", status=1)
+            self.assertIn("pairs are refined on one rank: start it without mpirun", err)
 
     def test_particles_that_ranks_read_differently(self):
         text = ("t\n\n2 atoms\n1 atom types\n0 9 xlo xhi\n0 9 ylo yhi\n0 9 zlo zhi\n\nPair Coeffs\n\n1 1 1\n\nAtoms\n\n"

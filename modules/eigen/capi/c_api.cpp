@@ -74,6 +74,7 @@ template <class T>
 struct CallHere {
   const quadrille_eigen_options& options;
   Fraction fraction;
+  int refine;
   Triangle triangle;
   std::int64_t n;
   const T* a;
@@ -87,6 +88,7 @@ struct CallHere {
 
 template <class T>
 void solve_there(const CallHere<T>& w) {
+  if (w.refine > 0) refuse("refine: pairs are refined on a CPU: set the backend to \"cpu\"");
   with_cuda([&](auto) {
     const PairsThere<T> pairs =
         solve_and_stay(DeviceProblem<T>{w.n, w.a, w.lda, w.triangle, factor_there<T>(w.factor), w.fraction, {}});
@@ -94,7 +96,7 @@ void solve_there(const CallHere<T>& w) {
     check_room(w.options, count);
     copy_columns(count, 1, pairs.found.values.data(), count, w.values, count);
     if (pairs.vectors) copy_columns(w.n, count, pairs.vectors.get(), w.n, w.vectors, w.ldv);
-    write_report(pairs.found.range, pairs.found.phases, w.report);
+    write_report(pairs.found.range, pairs.found.phases, {}, w.report);
   });
 }
 
@@ -102,13 +104,13 @@ template <class T>
 void solve_here(const CallHere<T>& w) {
   const Factor<T>* const factor = factor_of<T>(w.factor);
   std::vector<T> copy = copy_of<T>("a", w.n, reinterpret_cast<const double*>(w.a), w.lda);
-  const Pairs<T> pairs = solve(Problem<T>{w.n, copy.data(), w.n, w.triangle, factor, w.fraction, {}});
+  const Pairs<T> pairs = solve(Problem<T>{w.n, copy.data(), w.n, w.triangle, factor, w.fraction, {}, w.refine});
   check_room(w.options, pairs.range.count);
   std::copy(pairs.values.begin(), pairs.values.end(), w.values);
   for (std::int64_t k = 0; !pairs.vectors.empty() && k < pairs.range.count; ++k) {
     std::copy_n(pairs.vectors.data() + k * w.n, w.n, w.vectors + k * w.ldv);
   }
-  write_report(pairs.range, pairs.phases, w.report);
+  write_report(pairs.range, pairs.phases, pairs.refinements, w.report);
 }
 
 template <class T>
@@ -132,6 +134,7 @@ void solve(const quadrille_eigen_options* given, std::int64_t n, const double* a
   const c_calls::Work work(backend);
   const CallHere<T> call{options,
                          fraction,
+                         refinement_of(options),
                          triangle_of(options.triangle == 0 ? 'L' : options.triangle),
                          n,
                          reinterpret_cast<const T*>(a),

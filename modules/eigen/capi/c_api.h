@@ -56,7 +56,9 @@ typedef struct quadrille_eigen_options {
   int64_t last;
   double low;
   double high;
-  int64_t room;        /* for 'V': pairs that the arrays have room for; 0: n */
+  int64_t room;   /* for 'V': pairs that the arrays have room for; 0: n */
+  int64_t refine; /* steps at most that improve pairs where B is ill-conditioned (modules/eigen/METHODS.md), on the CPU
+                     of one process; 0: none */
   const char* backend; /* "cpu", "cuda" or "auto"; null: that of the factor, or the CPU; not read on a grid */
 } quadrille_eigen_options;
 
@@ -70,6 +72,9 @@ typedef struct quadrille_eigen_report {
   double tridiagonalization_seconds;
   double tridiagonal_seconds;
   double back_transformation_seconds;
+  double refinement_seconds;
+  int64_t refinements;          /* steps that made pairs better */
+  double defect_before, defect; /* of the steps: METHODS.md */
 } quadrille_eigen_report;
 
 /* A is left as it is. factor: of B, of the same type and size; null: B is the identity. values: room for the

@@ -164,6 +164,7 @@ Wanted wanted_of(const quadrille_eigen_options* given, std::int64_t n) {
   out.triangle = triangle_of(out.options.triangle == 0 ? 'L' : out.options.triangle);
   out.fraction = fraction_of(out.options);
   out.fraction.check(n);
+  if (refinement_of(out.options) > 0) refuse("refine: pairs on a grid are not refined");
   return out;
 }
 
@@ -203,7 +204,7 @@ void solve_on(const quadrille_eigen_grid* handle, const quadrille_eigen_options*
       std::copy_n(found.vectors.data() + j * rows, rows, reinterpret_cast<T*>(vectors) + j * ldv);
     }
   }
-  write_report(found.pairs.range, found.pairs.phases, report);
+  write_report(found.pairs.range, found.pairs.phases, {}, report);
 }
 
 void describe(const quadrille_eigen_grid* handle, quadrille_eigen_part* part) {

@@ -44,6 +44,17 @@ Fraction fraction_of(const quadrille_eigen_options& options) {
   }
 }
 
+int refinement_of(const quadrille_eigen_options& options) {
+  constexpr std::int64_t most = 1000;
+  if (options.refine < 0 || options.refine > most) {
+    refuse(fmt::format("refine = {}: it must be 0 to {}, the number of steps at most", options.refine, most));
+  }
+  if (options.refine > 0 && fraction_of(options).kind() == Fraction::Kind::none) {
+    refuse(fmt::format("refine = {}: it takes eigenvectors, and vectors is 'N'", options.refine));
+  }
+  return int(options.refine);
+}
+
 void check_report(const quadrille_eigen_report* report) {
   if (report == nullptr) return;
   if (report->struct_size >= sizeof report->struct_size && report->struct_size <= sizeof *report) return;
@@ -58,7 +69,8 @@ void check_room(const quadrille_eigen_options& options, std::int64_t pairs) {
   }
 }
 
-void write_report(IndexRange range, const std::vector<Phase>& phases, quadrille_eigen_report* to) {
+void write_report(IndexRange range, const std::vector<Phase>& phases, const std::vector<Refinement>& steps,
+                  quadrille_eigen_report* to) {
   if (to == nullptr) return;
   quadrille_eigen_report out{};
   out.struct_size = to->struct_size;
@@ -69,9 +81,17 @@ void write_report(IndexRange range, const std::vector<Phase>& phases, quadrille_
         ran.name == phase::standard_form ? out.standard_form_seconds
         : ran.name == phase::tridiagonalization || ran.name == phase::band || ran.name == phase::bulge_chasing
             ? out.tridiagonalization_seconds
-        : ran.name == phase::tridiagonal || ran.name == phase::standard_problem ? out.tridiagonal_seconds
-                                                                                : out.back_transformation_seconds;
+        : ran.name == phase::tridiagonal || ran.name == phase::tridiagonal_again || ran.name == phase::standard_problem
+            ? out.tridiagonal_seconds
+        : ran.name == phase::refinement ? out.refinement_seconds
+                                        : out.back_transformation_seconds;
     seconds += ran.seconds;
+  }
+  if (!steps.empty()) out.defect_before = out.defect = steps.front().before.defect;
+  for (const Refinement& step : steps) {
+    if (!step.kept) continue;
+    ++out.refinements;
+    out.defect = step.after.defect;
   }
   std::memcpy(to, &out, out.struct_size);
 }

@@ -69,10 +69,13 @@ const char* message_of_last_failure();
 
 Triangle triangle_of(char letter);
 Fraction fraction_of(const quadrille_eigen_options& options);
+/// Throws for numbers that are none of steps, and where there are no vectors.
+int refinement_of(const quadrille_eigen_options& options);
 void check_report(const quadrille_eigen_report* report);
 /// Throws where an interval has more pairs than the host has room for.
 void check_room(const quadrille_eigen_options& options, std::int64_t pairs);
 /// `to` may be null.
-void write_report(IndexRange range, const std::vector<Phase>& phases, quadrille_eigen_report* to);
+void write_report(IndexRange range, const std::vector<Phase>& phases, const std::vector<Refinement>& steps,
+                  quadrille_eigen_report* to);
 
 }  // namespace quadrille::eigen

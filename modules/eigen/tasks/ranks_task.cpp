@@ -81,6 +81,9 @@ void run_on_ranks(const TaskContext& context) {
     TaskContext::fail(QUADRILLE_UNSUPPORTED,
                       "the task eigen takes one rank on a GPU: start it without mpirun, or use --backend cpu");
   }
+  if (context.integer("refine") > 0) {
+    TaskContext::fail(QUADRILLE_UNSUPPORTED, "pairs are refined on one rank: start it without mpirun", "refine");
+  }
   const Communicator& ranks = context.ranks();
   const std::unique_ptr<SpreadLibrary> library = load_spread_library(ranks, context.text("library"));
   const Request request = request_of(context, true, ranks);

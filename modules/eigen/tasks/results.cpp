@@ -56,6 +56,18 @@ nlohmann::ordered_json results_of(const TaskContext& context, const Pairs<T>& pa
           {"spectrum", spectrum_json(pairs.range, pairs.values)}};
 }
 
+nlohmann::ordered_json refinements_json(const std::vector<Refinement>& steps) {
+  Json out = Json::array();
+  const auto both = [](double before, double after) { return Json{{"before", before}, {"after", after}}; };
+  for (const Refinement& step : steps) {
+    out.push_back({{"residual", both(step.before.residual, step.after.residual)},
+                   {"defect", both(step.before.defect, step.after.defect)},
+                   {"orthogonality", both(step.before.orthogonality, step.after.orthogonality)},
+                   {"kept", step.kept}});
+  }
+  return out;
+}
+
 template <class T>
 void save(const TaskContext& context, const Pairs<T>& pairs,
           const std::function<std::vector<T>(IndexRange columns)>& vectors) {

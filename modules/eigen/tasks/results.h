@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 namespace quadrille::eigen {
 
@@ -15,6 +16,9 @@ namespace quadrille::eigen {
 template <class T>
 nlohmann::ordered_json results_of(const TaskContext& context, const Pairs<T>& pairs, bool generalized,
                                   std::int64_t count, double bytes, double seconds);
+
+/// An entry for each step.
+nlohmann::ordered_json refinements_json(const std::vector<Refinement>& steps);
 
 /// Writes the file that `save` names, if any, on rank 0. `vectors(columns)`: those vectors, one after another; called
 /// on all ranks; empty: there are none.

@@ -28,15 +28,36 @@ namespace {
 using namespace parameter;
 using Json = nlohmann::ordered_json;
 
-void check_task(const TaskContext& context) { (void)request_of(context, false, *single_process()); }
+/// Steps of refinement at most.
+int refinement_of(const TaskContext& context, const Request& request) {
+  const auto steps = int(context.integer("refine"));
+  if (steps > 0 && request.fraction.kind() == Fraction::Kind::none) {
+    TaskContext::fail(QUADRILLE_INVALID_INPUT, "takes eigenvectors, and `vectors` is none", "refine");
+  }
+  if (steps > 0 && context.backend() == "cuda") {
+    TaskContext::fail(QUADRILLE_UNSUPPORTED, "pairs are refined on a CPU: use --backend cpu", "refine");
+  }
+  return steps;
+}
+
+/// Of refined pairs: sums in double would not see what is gained.
+Accuracy accuracy_of(const std::vector<Refinement>& steps) {
+  const Defects& last = steps.back().kept ? steps.back().after : steps.back().before;
+  return {last.residual, last.orthogonality};
+}
+
+void check_task(const TaskContext& context) {
+  const Request request = request_of(context, false, *single_process());
+  if (request.fraction.kind() == Fraction::Kind::none) (void)refinement_of(context, request);
+}
 
 /// Everything that is in the host's memory at once: A and the factor of B, for a check copies of both, and what solve()
 /// takes; a GPU leaves A and B as they are.
 template <class T>
-double bytes_of(const Request& request, bool check, bool on_gpu) {
+double bytes_of(const Request& request, bool check, bool on_gpu, bool refined) {
   if (on_gpu) return host_bytes<T>(request.head.n, request.fraction, request.b.has_value());
   const double square = double(request.head.n) * double(request.head.n) * sizeof(T);
-  return square * (request.b ? 2 : 1) * (check ? 2 : 1) + solve_bytes<T>(request.head.n, request.fraction);
+  return square * (request.b ? 2 : 1) * (check ? 2 : 1) + solve_bytes<T>(request.head.n, request.fraction, refined);
 }
 
 template <class T>
@@ -44,7 +65,8 @@ void solve_request(const TaskContext& context, const Request& request) {
   const std::int64_t n = request.head.n;
   const bool checked = context.boolean("check") && request.fraction.kind() != Fraction::Kind::none;
   const bool generalized = request.b.has_value(), on_gpu = context.backend() == "cuda";
-  const double bytes = bytes_of<T>(request, checked, on_gpu);
+  const int refine = refinement_of(context, request);
+  const double bytes = bytes_of<T>(request, checked, on_gpu, refine > 0);
   const double gpu_bytes =
       on_gpu ? with_cuda<double>([&](auto) { return device_bytes<T>(n, request.fraction, generalized); }) : 0;
   log().info("{}: {} rows, {}{}: up to {} of memory{}", context.task_name(), n, is_complex<T> ? "complex" : "real",
@@ -79,15 +101,19 @@ void solve_request(const TaskContext& context, const Request& request) {
   } else {
     std::optional<Factor<T>> factor;
     if (request.b) blamed("b", [&] { factor.emplace(n, std::move(b), Triangle::lower); });
-    solve_with(factor, Problem<T>{n, a.data(), n, Triangle::lower, factor ? &*factor : nullptr, request.fraction, show},
+    solve_with(factor,
+               Problem<T>{n, a.data(), n, Triangle::lower, factor ? &*factor : nullptr, request.fraction, show, refine},
                [](const Problem<T>& problem) { return solve(problem); });
   }
   const double seconds = now() - began;
   Json out = results_of(context, pairs, generalized, pairs.vectors.empty() ? 0 : pairs.range.count, bytes, seconds);
   if (on_gpu) out.update({{"device_bytes", gpu_bytes}});
+  if (refine > 0) out.update({{"refinements", refinements_json(pairs.refinements)}});
   if (checked) {
     const std::vector<T>&a_given = on_gpu ? a : a_kept, &b_given = on_gpu ? b : b_kept;
-    const Accuracy accuracy = check_pairs(n, a_given.data(), generalized ? b_given.data() : nullptr, pairs);
+    const Accuracy accuracy = pairs.refinements.empty()
+                                  ? check_pairs(n, a_given.data(), generalized ? b_given.data() : nullptr, pairs)
+                                  : accuracy_of(pairs.refinements);
     out.update({{"residual", accuracy.residual}, {"orthogonality", accuracy.orthogonality}});
   }
   std::function<std::vector<T>(IndexRange)> vectors;
@@ -187,6 +213,8 @@ constexpr quadrille_parameter parameters[] = {
     group("save", "eigenvalues and eigenvectors, written in double", save_members, "file"),
     choice("library", "on several ranks: which library solves the problem; auto: ELPA where there is one", "auto",
            libraries),
+    integer("refine", "steps at most that improve pairs where B is ill-conditioned; on one rank, on a CPU", "0",
+            within(0, 1000)),
     boolean("check", "compute |AX - BXL| / (|A| |X| n) and |X^H B X - 1| / n, in 1-norms", "false")};
 
 constexpr quadrille_task tasks[] = {

@@ -1,6 +1,7 @@
 /* blocks_on_ranks_c H S SIZES METHOD ELECTRONS EPS CYCLE OUT, under mpirun: the density matrix of H and S in ELSI's
  * CSC. Each rank has some of their columns: CYCLE of them in turn, or for 0 a part that follows on that of the rank
- * before. Rank 0 writes P to OUT as the library does, and says tr(P H), mu and tr(P S). */
+ * before. Rank 0 writes P to OUT as the library does, and says tr(P H), mu and tr(P S), whether P is converged, tr(S^1/2),
+ * and how far S^-1/2 is from that. */
 #include <modules/block_dft/capi/c_api.h>
 #include <mpi.h>
 
@@ -148,12 +149,24 @@ static quadrille_block_matrix* matrix_of(const quadrille_block_grid* grid, int32
   return made;
 }
 
+/* tr(S^-1/2 S), and |S^-1/2 S S^-1/2 - 1| / |1|. */
+static double trace_of_root(const quadrille_block_grid* grid, const quadrille_block_matrix* s, int32_t blocks,
+                            const int32_t* sizes, double* residual) {
+  quadrille_block_matrix* f;
+  double trace;
+  if (quadrille_block_function(s, "inverse_square_root", 1e-10, 0, 100, &f, NULL)) failed("function");
+  if (quadrille_block_function_check(f, s, "inverse_square_root", 1e-12, residual, NULL)) failed("check");
+  trace = trace_of_product(grid, f, s, blocks, sizes);
+  quadrille_block_matrix_destroy(f);
+  return trace;
+}
+
 static void run(char** words) {
   const MPI_Comm everybody = MPI_COMM_WORLD;
   const int64_t cycle = atol(words[7]);
   const double electrons = atof(words[5]);
   int32_t blocks = 0, *sizes, converged = 0;
-  double energy = 0, mu = 0, within;
+  double energy = 0, mu = 0, within, root, residual;
   quadrille_block_grid* grid;
   quadrille_block_matrix *h, *s, *p;
   part of_h = read_part(words[1], cycle), of_s = read_part(words[2], cycle);
@@ -167,6 +180,7 @@ static void run(char** words) {
   if (quadrille_block_density(h, s, words[4], electrons, &mu, atof(words[6]), &p, &energy, &converged))
     failed("density");
   within = trace_of_product(grid, p, s, blocks, sizes);
+  root = trace_of_root(grid, s, blocks, sizes, &residual);
   free(of_h.rows);
   free(of_h.values);
   if (quadrille_block_matrix_to_columns(p, 1, of_h.count, of_h.columns, of_h.starts, 0, NULL, NULL)) failed("count");
@@ -177,7 +191,7 @@ static void run(char** words) {
     failed("to_columns");
   }
   write_part(words[8], &of_h, (int64_t)(electrons + 0.5));
-  if (rank == 0) printf("%.17g %.17g %.17g %d\n", energy, mu, within, (int)converged);
+  if (rank == 0) printf("%.17g %.17g %.17g %d %.17g %.17g\n", energy, mu, within, (int)converged, root, residual);
   quadrille_block_matrix_destroy(h);
   quadrille_block_matrix_destroy(s);
   quadrille_block_grid_destroy(grid); /* P keeps what it needs */

@@ -88,6 +88,7 @@ int main(void) {
   MEMBER(quadrille_eigen_options, low);
   MEMBER(quadrille_eigen_options, high);
   MEMBER(quadrille_eigen_options, room);
+  MEMBER(quadrille_eigen_options, refine);
   MEMBER(quadrille_eigen_options, backend);
   printf("quadrille_eigen_report %zu\n", sizeof(quadrille_eigen_report));
   MEMBER(quadrille_eigen_report, struct_size);
@@ -98,6 +99,10 @@ int main(void) {
   MEMBER(quadrille_eigen_report, tridiagonalization_seconds);
   MEMBER(quadrille_eigen_report, tridiagonal_seconds);
   MEMBER(quadrille_eigen_report, back_transformation_seconds);
+  MEMBER(quadrille_eigen_report, refinement_seconds);
+  MEMBER(quadrille_eigen_report, refinements);
+  MEMBER(quadrille_eigen_report, defect_before);
+  MEMBER(quadrille_eigen_report, defect);
   printf("quadrille_eigen_distribution %zu\n", sizeof(quadrille_eigen_distribution));
   MEMBER(quadrille_eigen_distribution, struct_size);
   MEMBER(quadrille_eigen_distribution, rows);

@@ -5,6 +5,7 @@
 #include "modules/block_dft/matrix/block_algebra.h"
 #include "modules/block_dft/product/multiply.h"
 #include "modules/block_dft/scf/model_system.h"
+#include "tests/modules/block_dft/c_handles.h"
 #include "tests/modules/block_dft/dense.h"
 
 #include <fmt/format.h>
@@ -21,21 +22,6 @@ namespace {
 
 using namespace testing;
 using ::testing::HasSubstr;
-using Handle = std::unique_ptr<quadrille_block_matrix, decltype(&quadrille_block_matrix_destroy)>;
-
-Handle handle_of(const BlockMatrix<double>& a) {
-  quadrille_block_matrix* made = nullptr;
-  EXPECT_EQ(quadrille_block_matrix_create(a.rows().count(), a.rows().sizes().data(), a.columns().count(),
-                                          a.columns().sizes().data(), int(a.symmetry()), &made),
-            QUADRILLE_DONE);
-  std::vector<std::int32_t> places;
-  a.for_each([&](std::int32_t i, std::int32_t j, std::int64_t) { places.insert(places.end(), {i, j}); });
-  EXPECT_EQ(quadrille_block_matrix_reserve(made, a.block_count(), places.data()), QUADRILLE_DONE);
-  a.for_each([&](std::int32_t i, std::int32_t j, std::int64_t slot) {
-    EXPECT_EQ(quadrille_block_matrix_put(made, i, j, a.block(slot), 0), QUADRILLE_DONE);
-  });
-  return {made, quadrille_block_matrix_destroy};
-}
 
 TEST(BlockCApi, ProductsAreThoseOfTheLibrary) {
   const BlockSizes m = some_sizes(5), k = some_sizes(6), n = some_sizes(4);

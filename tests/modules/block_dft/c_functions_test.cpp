@@ -1,6 +1,7 @@
 // Functions of matrices through the C calls, against those of known eigenvalues.
 #include "modules/block_dft/capi/c_api.h"
 #include "modules/block_dft/matrix/block_algebra.h"
+#include "tests/modules/block_dft/c_handles.h"
 #include "tests/modules/block_dft/dense.h"
 
 #include <fmt/format.h>
@@ -16,21 +17,6 @@ namespace {
 
 using namespace testing;
 using ::testing::HasSubstr;
-using FunctionHandle = std::unique_ptr<quadrille_block_matrix, decltype(&quadrille_block_matrix_destroy)>;
-
-FunctionHandle given_matrix(const BlockMatrix<double>& a) {
-  quadrille_block_matrix* made = nullptr;
-  EXPECT_EQ(quadrille_block_matrix_create(a.rows().count(), a.rows().sizes().data(), a.columns().count(),
-                                          a.columns().sizes().data(), int(a.symmetry()), &made),
-            QUADRILLE_DONE);
-  std::vector<std::int32_t> places;
-  a.for_each([&](std::int32_t i, std::int32_t j, std::int64_t) { places.insert(places.end(), {i, j}); });
-  EXPECT_EQ(quadrille_block_matrix_reserve(made, a.block_count(), places.data()), QUADRILLE_DONE);
-  a.for_each([&](std::int32_t i, std::int32_t j, std::int64_t slot) {
-    EXPECT_EQ(quadrille_block_matrix_put(made, i, j, a.block(slot), 0), QUADRILLE_DONE);
-  });
-  return {made, quadrille_block_matrix_destroy};
-}
 
 /// The largest |F_pq - E_pq|.
 double largest_difference_from(const quadrille_block_matrix* f, const BlockMatrix<double>& expected) {
@@ -71,7 +57,7 @@ TEST(BlockCFunctions, AreThoseOfTheEigenvalues) {
       expected.push_back(one.of_eigenvalue(values.back()));
     }
     const BlockMatrix<double> wanted = vectors.matrix(expected);
-    const FunctionHandle a = given_matrix(vectors.matrix(values));
+    const Handle a = handle_of(vectors.matrix(values));
     for (const std::int32_t order : {0, 3}) {
       if (order != 0 && !one.ordered) continue;
       quadrille_block_matrix* f = nullptr;
@@ -79,7 +65,7 @@ TEST(BlockCFunctions, AreThoseOfTheEigenvalues) {
       report.struct_size = sizeof report;
       ASSERT_EQ(quadrille_block_function(a.get(), one.name, 1e-10, order, 100, &f, &report), QUADRILLE_DONE)
           << quadrille_block_message();
-      const FunctionHandle owned(f, quadrille_block_matrix_destroy);
+      const Handle owned(f, quadrille_block_matrix_destroy);
       EXPECT_LT(largest_difference_from(f, wanted), 1e-7) << one.name;
       EXPECT_GT(report.iterations, 1) << one.name;
       EXPECT_GT(report.flops, 0) << one.name;
@@ -102,13 +88,12 @@ TEST(BlockCFunctions, AreThoseOfTheEigenvalues) {
 TEST(BlockCFunctions, ErrorsAreStatusCodesWithMessages) {
   const BlockSizes sizes({2, 3});
   const IllConditioned vectors(sizes, 1, next_seed());
-  const FunctionHandle indefinite = given_matrix(vectors.matrix({1, 2, -1, 2, 1})),
-                       singular = given_matrix(vectors.matrix({1, 2, 0, 2, 1})),
-                       general = given_matrix(without_symmetry(vectors.matrix({1, 2, 1, 2, 1}))),
-                       oblong = given_matrix(
-                           random_blocks<double>(sizes, BlockSizes({4, 2}), Symmetry::none, 1, next_seed()));
+  const Handle indefinite = handle_of(vectors.matrix({1, 2, -1, 2, 1})),
+               singular = handle_of(vectors.matrix({1, 2, 0, 2, 1})),
+               general = handle_of(without_symmetry(vectors.matrix({1, 2, 1, 2, 1}))),
+               oblong = handle_of(random_blocks<double>(sizes, BlockSizes({4, 2}), Symmetry::none, 1, next_seed()));
   quadrille_block_matrix* f = nullptr;
-  const auto expect = [&](quadrille_status status, const FunctionHandle& a, const char* name, const char* message,
+  const auto expect = [&](quadrille_status status, const Handle& a, const char* name, const char* message,
                           double eps = 1e-8, std::int32_t order = 0, std::int32_t max_iterations = 100) {
     EXPECT_EQ(quadrille_block_function(a.get(), name, eps, order, max_iterations, &f, nullptr), status) << message;
     EXPECT_THAT(quadrille_block_message(), HasSubstr(message));
@@ -129,8 +114,8 @@ TEST(BlockCFunctions, ErrorsAreStatusCodesWithMessages) {
   zero_row.reserve(std::vector<BlockPlace>{{0, 0}, {1, 1}});
   zero_row.put(0, 0, std::vector<double>{1, 0, 0, 0});
   zero_row.put(1, 1, std::vector<double>{1, 0, 0, 0, -1, 0, 0, 0, 1});
-  expect(QUADRILLE_NOT_CONVERGED, given_matrix(zero_row), "sign", "an eigenvalue at 0, or near to it, has no sign");
-  const FunctionHandle near_zero = given_matrix(vectors.matrix({1, 2, 1e-11, -2, 1}));
+  expect(QUADRILLE_NOT_CONVERGED, handle_of(zero_row), "sign", "an eigenvalue at 0, or near to it, has no sign");
+  const Handle near_zero = handle_of(vectors.matrix({1, 2, 1e-11, -2, 1}));
   expect(QUADRILLE_INACCURATE, near_zero, "sign", "too near to 0 to have a sign with eps = 1e-08");
   expect(QUADRILLE_DONE, near_zero, "sign", "", 1e-13, 0, 1000);
   expect(QUADRILLE_NOT_CONVERGED, indefinite, "sign", "after 2 iterations", 1e-8, 0, 2);

@@ -6,6 +6,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
+
 namespace quadrille::eigen {
 namespace {
 
@@ -84,6 +87,51 @@ void compare() {
 TEST(EigenCApi, GivesThePairsOfTheLibrary) {
   compare<double>();
   compare<Complex>();
+}
+
+TEST(EigenCApi, RefinesPairs) {
+  const std::int64_t n = 20;
+  const std::vector<double> a = generated_matrix<double>("random", n, next_seed()),
+                            b = metric_with_pivot<double>(n, 1e-5, next_seed());
+  const Pairs<double> expected = solved(n, a, b, Fraction::lowest(3), 5);
+  quadrille_eigen_factor* factor = nullptr;
+  ASSERT_EQ(quadrille_eigen_factor_create_double('L', n, b.data(), n, &factor), QUADRILLE_DONE);
+  quadrille_eigen_options options = all_pairs();
+  options.vectors = 'I';
+  options.first = 1;
+  options.last = 3;
+  options.refine = 5;
+  quadrille_eigen_report report{};
+  report.struct_size = sizeof report;
+  std::vector<double> values(3), vectors(std::size_t(3 * n));
+  const auto run = [&] {
+    return quadrille_eigen_double(&options, n, a.data(), n, factor, values.data(), vectors.data(), n, &report);
+  };
+  ASSERT_EQ(run(), QUADRILLE_DONE) << quadrille_eigen_message();
+  EXPECT_EQ(values, expected.values);
+  EXPECT_EQ(vectors, expected.vectors);
+  EXPECT_EQ(report.refinements, std::count_if(expected.refinements.begin(), expected.refinements.end(),
+                                              [](auto& step) { return step.kept; }));
+  EXPECT_GT(report.refinement_seconds, 0);
+  EXPECT_EQ(report.defect_before, expected.refinements.front().before.defect);
+  EXPECT_LE(report.defect, report.defect_before);
+  options.refine = -1;
+  EXPECT_EQ(run(), QUADRILLE_INVALID_INPUT);
+  EXPECT_THAT(quadrille_eigen_message(), HasSubstr("refine = -1: it must be 0 to 1000"));
+  options.refine = 1;
+  options.vectors = 'N';
+  EXPECT_EQ(run(), QUADRILLE_INVALID_INPUT);
+  EXPECT_THAT(quadrille_eigen_message(), HasSubstr("it takes eigenvectors, and vectors is 'N'"));
+  // Hosts that were compiled before there was refinement.
+  const Pairs<double> plain = solved(n, a, b, Fraction::lowest(3));
+  options.vectors = 'I';
+  options.struct_size = offsetof(quadrille_eigen_options, refine);
+  report.struct_size = offsetof(quadrille_eigen_report, refinement_seconds);
+  report.refinements = -7;
+  ASSERT_EQ(run(), QUADRILLE_DONE) << quadrille_eigen_message();
+  EXPECT_EQ(values, plain.values);
+  EXPECT_EQ(report.refinements, -7);
+  quadrille_eigen_factor_destroy(factor);
 }
 
 TEST(EigenCApi, BadInputHasStatusAndMessage) {

@@ -160,12 +160,13 @@ Pairs<T> of_lapack(std::int64_t rows, std::vector<T> a, std::vector<T> b) {
   return out;
 }
 
-/// The pairs of a problem whose matrices are kept; an empty B is the identity.
+/// The pairs of a problem whose matrices are kept; an empty B is the identity. `refine`: steps.
 template <class T>
-Pairs<T> solved(std::int64_t n, std::vector<T> a, const std::vector<T>& b, const Fraction& fraction = Fraction::all()) {
-  if (b.empty()) return solve(Problem<T>{n, a.data(), n, Triangle::lower, nullptr, fraction, {}});
+Pairs<T> solved(std::int64_t n, std::vector<T> a, const std::vector<T>& b, const Fraction& fraction = Fraction::all(),
+                int refine = 0) {
+  if (b.empty()) return solve(Problem<T>{n, a.data(), n, Triangle::lower, nullptr, fraction, {}, refine});
   const Factor<T> factor(n, b, Triangle::lower);
-  return solve(Problem<T>{n, a.data(), n, Triangle::lower, &factor, fraction, {}});
+  return solve(Problem<T>{n, a.data(), n, Triangle::lower, &factor, fraction, {}, refine});
 }
 
 template <class T>

@@ -3,7 +3,7 @@
 
 #include "modules/eigen/device_needs.h"
 #include "modules/eigen/lapack.h"
-#include "modules/eigen/tridiagonal.h"
+#include "modules/eigen/pairs/tridiagonal.h"
 #include "tests/modules/eigen/comparisons.h"
 
 #include <fmt/format.h>

@@ -42,6 +42,12 @@ class RankGrid {
   Descriptor descriptor_{};
 };
 
+/// The diagonal d of a symmetric tridiagonal matrix, beside it e of n entries, becomes its eigenvalues, q this rank's
+/// part of the vectors, by implicit QR as in pdsyev: each rank rotates whole rows. About 6 n^3 flops on all of them
+/// together; slower than divide and conquer, and sure. Collective. Errors: ErrorCode::numerical where it does not
+/// converge.
+void rotate_to_diagonal(const RankGrid& grid, std::vector<double>& d, std::vector<double>& e, double* q);
+
 template <class T>
 class ScalapackSteps : public SpreadSteps<T> {
  public:
@@ -68,12 +74,10 @@ class ScalapackSteps : public SpreadSteps<T> {
   Tridiagonal reduce(T* a);
   /// The diagonal becomes the eigenvalues; by which method.
   const char* find_values(Tridiagonal& t);
-  /// The same, and Z the vectors.
-  const char* find_vectors(Tridiagonal& t, T* z);
-  /// The same in real numbers, as pdstedc has it.
-  void divide(Tridiagonal& t, double* q);
-  /// The same by implicit QR, as in pdsyev: each rank rotates whole rows of Q. Slower, and sure.
-  void rotate(Tridiagonal& t, double* q);
+  /// The same, and Z the vectors; runs the phases that do it.
+  const char* find_vectors(Tridiagonal& t, T* z, const RunPhase& run);
+  /// The same in real numbers, as pdstedc has it. Whether its values are right: see sturm.h.
+  bool divide(Tridiagonal& t, double* q);
   void apply_q(const T* a, const std::vector<T>& tau, T* z, IndexRange columns);
 };
 

@@ -1,4 +1,4 @@
-#include "modules/eigen/tridiagonal.h"
+#include "modules/eigen/pairs/tridiagonal.h"
 
 #include "core/error.h"
 #include "modules/eigen/lapack.h"
