@@ -23,9 +23,9 @@ const std::function<void(const Batch<T>&)>& viewer(const Options& options) {
   }
 }
 
-/// Step 4 and the sums. order(use) calls use(i, j) for every two batches j <= i of energy.batch occupied orbitals, once.
-/// multiply(batch) makes integrals in `memory`, (ia|jb) of the batch at [ia][jb]; show(batch) brings them to the caller;
-/// sum(batch) returns SpinSums. All are done when they return. Tells of progress.
+/// Step 4 and the sums. order(use) calls use(i, j) for every two batches j <= i of energy.batch occupied orbitals,
+/// once. multiply(batch) makes integrals in `memory`, (ia|jb) of the batch at [ia][jb]; show(batch) brings them to the
+/// caller; sum(batch) returns SpinSums. All are done when they return. Tells of progress.
 template <class T, class Order, class Multiply, class Show, class Sum>
 void sum_in_order(const System& system, const Options& options, const T* memory, const Order& order,
                   const Multiply& multiply, const Show& show, const Sum& sum, Energy& energy) {

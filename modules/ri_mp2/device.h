@@ -20,8 +20,8 @@ void sum_on_device(const System& system, const Options& options, const std::vect
 std::optional<std::int64_t> stream_cap_there(const System& system, const Options& options, std::int64_t batch);
 
 /// sum_on_device() of a B that stays in the host's memory; energy.batch becomes that of the plan (stream/plan.h).
-void sum_streamed_there(const System& system, const Options& options, const std::vector<double>& root,
-                        std::int64_t cap, Energy& energy);
+void sum_streamed_there(const System& system, const Options& options, const std::vector<double>& root, std::int64_t cap,
+                        Energy& energy);
 
 /// Step 3 there, with B copied to the host.
 std::vector<double> make_b_on_device(const System& system, const Options& options, const std::vector<double>& root,

@@ -49,9 +49,9 @@ struct Options {
   /// double where its errors alone may exceed the target.
   mgemm::Cutoff step3 = mgemm::Cutoff::for_error(0);
   std::int64_t memory = std::int64_t(1) << 30;  ///< bytes for a batch of integrals, where they are made
-  /// Bytes that steps 3 and 4 may take: of the host's memory on a CPU, besides an ia_p of the caller, (P|Q) and its root;
-  /// on a GPU of the device's. Where they take more, B stays on disk (CPU) or in the host's memory (GPU), and blocks of
-  /// its occupied orbitals pass through (stream/plan.h). 0: what is free.
+  /// Bytes that steps 3 and 4 may take: of the host's memory on a CPU, besides an ia_p of the caller, (P|Q) and its
+  /// root; on a GPU of the device's. Where they take more, B stays on disk (CPU) or in the host's memory (GPU), and
+  /// blocks of its occupied orbitals pass through (stream/plan.h). 0: what is free.
   std::int64_t memory_cap = 0;
   /// On a CPU: B that does not fit is in a file without a name in the folder of this path, which needs 8 bytes (4 in
   /// single) a number there. Empty: the current folder, and with a memory_cap of 0 B must fit.
@@ -99,10 +99,10 @@ struct Energy {
 
 /// Errors: ErrorCode::invalid_input for arrays of wrong lengths, a gap e_a - e_i that is not positive, a metric that is
 /// not symmetric, memory that does not hold the integrals of one pair, a memory_cap that does not hold one pair of
-/// orbitals (with the smallest that does), a cutoff or a target error that cannot be, or cannot be had with a memory_cap;
-/// ErrorCode::file for a scratch file that cannot be written;
-/// ErrorCode::numerical for numbers that are not finite and for a metric whose smallest eigenvalue is below 1e-12 of
-/// its largest; ErrorCode::unsupported, with the bytes needed and free, where the memory of a GPU runs out.
+/// orbitals (with the smallest that does), a cutoff or a target error that cannot be, or cannot be had with a
+/// memory_cap; ErrorCode::file for a scratch file that cannot be written; ErrorCode::numerical for numbers that are not
+/// finite and for a metric whose smallest eigenvalue is below 1e-12 of its largest; ErrorCode::unsupported, with the
+/// bytes needed and free, where the memory of a GPU runs out.
 QUADRILLE_API Energy correlation_energy(const System& system, const Options& options);
 
 /// What correlation_energy demands of the orbital energies; the integrals are not looked at.

@@ -111,17 +111,17 @@ quadrille_status quadrille_ri_mp2(int64_t occupied, int64_t virtuals, int64_t au
         const double n = double(auxiliary);
         const double began = quadrille::now();
         const bool in_parts = how.memory_cap > 0 && how.backend->host_memory();
-        quadrille::require_memory(
-            sizeof(double) * n * ((in_parts ? 0 : double(occupied) * double(virtuals)) + n),
-            in_parts ? "a copy of (P|Q)" : "a copy of (ia|P) and (P|Q)");
+        quadrille::require_memory(sizeof(double) * n * ((in_parts ? 0 : double(occupied) * double(virtuals)) + n),
+                                  in_parts ? "a copy of (P|Q)" : "a copy of (ia|P) and (P|Q)");
         const std::int64_t orbital = virtuals * auxiliary, numbers = in_parts ? 0 : occupied * orbital;
-        mp2::System system{occupied,
-                           virtuals,
-                           auxiliary,
-                           {ia_p, ia_p + numbers},
-                           p_q == nullptr ? unit_matrix(auxiliary) : std::vector<double>(p_q, p_q + auxiliary * auxiliary),
-                           {eps_occupied, eps_occupied + occupied},
-                           {eps_virtual, eps_virtual + virtuals}};
+        mp2::System system{
+            occupied,
+            virtuals,
+            auxiliary,
+            {ia_p, ia_p + numbers},
+            p_q == nullptr ? unit_matrix(auxiliary) : std::vector<double>(p_q, p_q + auxiliary * auxiliary),
+            {eps_occupied, eps_occupied + occupied},
+            {eps_virtual, eps_virtual + virtuals}};
         if (in_parts) {
           system.read_ia_p = [=](std::int64_t first, std::int64_t count, double* to) {
             std::copy_n(ia_p + first * orbital, count * orbital, to);

@@ -262,8 +262,7 @@ void sum_in_mixed_precision_there(const System& system, const Options& options, 
   const SplitChoice choice = split_within_target(
       options, errors,
       [&](const Step3Errors& of_b) {
-        const StreamedSplit found =
-            choose_split_of_orbitals_there(system, root, each, of_b, options, in_whole, cap);
+        const StreamedSplit found = choose_split_of_orbitals_there(system, root, each, of_b, options, in_whole, cap);
         most_large = found.most_large;
         return found.choice;
       },
@@ -273,8 +272,7 @@ void sum_in_mixed_precision_there(const System& system, const Options& options, 
       },
       energy);
   if (choice.split) {
-    const StreamPlan plan =
-        plan_split_there(system, mgemm::traits_of(choice.small_form), most_large, cap, most_batch);
+    const StreamPlan plan = plan_split_there(system, mgemm::traits_of(choice.small_form), most_large, cap, most_batch);
     return sum_split_units_there(system, options, b, plan, choice, energy);
   }
   const StreamPlan plan =
@@ -287,7 +285,8 @@ void sum_in_mixed_precision_there(const System& system, const Options& options, 
 double whole_bytes_there(const System& system, const Options& options, std::int64_t batch, bool surely) {
   const double numbers = double(system.pairs()) * double(system.auxiliary), n = double(system.auxiliary);
   const double integrals = double(batch * system.virtuals) * double(batch * system.virtuals);
-  const double panels = 8 * n * n + std::min(2 * double(std::int64_t(128) << 20), 16 * numbers) + double(stream_reserve);
+  const double panels =
+      8 * n * n + std::min(2 * double(std::int64_t(128) << 20), 16 * numbers) + double(stream_reserve);
   switch (options.products.precision) {
     case mgemm::ProductPrecision::double_: return 8 * numbers + std::max(panels, 8 * integrals);
     case mgemm::ProductPrecision::single: return 4 * numbers + std::max(1.5 * panels, 4 * integrals);
@@ -313,8 +312,8 @@ std::optional<std::int64_t> stream_cap_there(const System& system, const Options
   return whole > double(cap) ? std::optional(cap) : std::nullopt;
 }
 
-void sum_streamed_there(const System& system, const Options& options, const std::vector<double>& root,
-                        std::int64_t cap, Energy& energy) {
+void sum_streamed_there(const System& system, const Options& options, const std::vector<double>& root, std::int64_t cap,
+                        Energy& energy) {
   constexpr std::int64_t rows = 2048;  // that products should have
   const std::int64_t most_batch = std::min(energy.batch, (rows + system.virtuals - 1) / system.virtuals);
   const std::int64_t step3 = least_of_step3_there(system);

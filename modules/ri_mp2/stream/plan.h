@@ -5,9 +5,9 @@
 //     for each unit j before the block:  bring it;  multiply it with all units i of the block
 //     multiply all pairs i >= j of the block
 //
-// With o orbitals, `kept` of them in a block, a pass brings them all once and o (o - kept) / (2 kept) others: (P + 1) / 2
-// times B for P = o / kept blocks. Each orbital j that passes meets `kept` orbitals i: 2 kept v^2 n flops for v n numbers.
-// So the block is as large as the memory lets it be, and units are only as large as products want them.
+// With o orbitals, `kept` of them in a block, a pass brings them all once and o (o - kept) / (2 kept) others: (P + 1) /
+// 2 times B for P = o / kept blocks. Each orbital j that passes meets `kept` orbitals i: 2 kept v^2 n flops for v n
+// numbers. So the block is as large as the memory lets it be, and units are only as large as products want them.
 #pragma once
 
 #include <algorithm>
@@ -59,7 +59,8 @@ inline std::optional<StreamPlan> plan_stream(std::int64_t occupied, const Stream
   return plan;
 }
 
-/// keep(first, count) brings a block of units, pass(j) a unit before it; use(i, j) is called for every two units j <= i.
+/// keep(first, count) brings a block of units, pass(j) a unit before it; use(i, j) is called for every two units j <=
+/// i.
 template <class Keep, class Pass, class Use>
 void for_each_pair(const StreamPlan& plan, const Keep& keep, const Pass& pass, const Use& use) {
   for (std::int64_t begin = 0, end = plan.first_block; begin < plan.units; begin = end, end += plan.kept) {

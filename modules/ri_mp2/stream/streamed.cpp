@@ -239,8 +239,7 @@ void sum_units(const System& system, const Options& options, const StoredB<T>& b
   };
   const auto order = [&](const auto& use) {
     for_each_pair(
-        plan,
-        [&](std::int64_t first, std::int64_t count) { timed(first, count, [&] { units.keep(first, count); }); },
+        plan, [&](std::int64_t first, std::int64_t count) { timed(first, count, [&] { units.keep(first, count); }); },
         [&](std::int64_t j) { timed(j, 1, [&] { units.pass(j); }); }, use);
   };
   sum_in_order<T>(
@@ -302,7 +301,6 @@ void sum_split_streamed(const System& system, const Options& options, const Stor
         factors[std::size_t(slot)].assign(of_unit, choice.delta);
       },
       [&](const UnitsHere<double>& units, std::int64_t i, std::int64_t j, const DenseView<double>& integrals) {
-        const mgemm::OneBlasThread one;
         mgemm::multiply_split(1.0, factors[std::size_t(units.slot(j))], factors[std::size_t(units.slot(i))], 0.0,
                               integrals.transposed(), choice.depth, tile, threads);
       },
@@ -366,9 +364,10 @@ double whole_bytes(const System& system, const Options& options, std::int64_t ba
     case ProductPrecision::mgemm: break;
   }
   const double lists = large_element_bytes * mgemm::most_listed * b;
-  const double sample = options.products.cutoff.automatic && options.products.cutoff.assurance == mgemm::Assurance::measured
-                            ? 3.0 * 8 * SampledEnergyError::rows * double(system.pairs())
-                            : 0;
+  const double sample =
+      options.products.cutoff.automatic && options.products.cutoff.assurance == mgemm::Assurance::measured
+          ? 3.0 * 8 * SampledEnergyError::rows * double(system.pairs())
+          : 0;
   return ia_p + 12 * b + lists + std::max(8 * integrals, sample);
 }
 
@@ -376,7 +375,8 @@ double whole_bytes(const System& system, const Options& options, std::int64_t ba
 
 std::optional<std::int64_t> stream_cap_here(const System& system, const Options& options, std::int64_t batch) {
   const double whole = whole_bytes(system, options, batch);
-  if (options.memory_cap > 0) return whole > double(options.memory_cap) ? std::optional(options.memory_cap) : std::nullopt;
+  if (options.memory_cap > 0)
+    return whole > double(options.memory_cap) ? std::optional(options.memory_cap) : std::nullopt;
   if (options.scratch.empty()) return {};
   const double free = 0.95 * memory_here().free;
   return whole > free ? std::optional(std::int64_t(free)) : std::nullopt;
@@ -386,9 +386,10 @@ void require_streamable(const Options& options) {
   const mgemm::Cutoff& cutoff = options.products.cutoff;
   if (options.products.precision != ProductPrecision::mgemm || !cutoff.automatic) return;
   if (cutoff.assurance == mgemm::Assurance::certain) return;
-  throw Error(ErrorCode::invalid_input,
-              "B does not fit into memory, and the sample that chooses an automatic delta needs all of B: give a delta, or "
-              "assurance certain, or a larger memory_cap");
+  throw Error(
+      ErrorCode::invalid_input,
+      "B does not fit into memory, and the sample that chooses an automatic delta needs all of B: give a delta, or "
+      "assurance certain, or a larger memory_cap");
 }
 
 StreamPlan require_plan(const System& system, const StreamCosts& costs, std::int64_t step3, std::int64_t cap,
@@ -398,15 +399,17 @@ StreamPlan require_plan(const System& system, const StreamCosts& costs, std::int
     if (const std::optional<StreamPlan> plan = plan_stream(system.occupied, costs, cap, most_batch)) return *plan;
   }
   constexpr std::int64_t mebibyte = 1 << 20;
-  throw Error(ErrorCode::invalid_input,
-              fmt::format("a memory_cap of {} bytes does not hold one pair of occupied orbitals: the smallest that does "
-                          "is {} bytes ({} MiB)",
-                          cap, least, (least + mebibyte - 1) / mebibyte));
+  throw Error(
+      ErrorCode::invalid_input,
+      fmt::format("a memory_cap of {} bytes does not hold one pair of occupied orbitals: the smallest that does "
+                  "is {} bytes ({} MiB)",
+                  cap, least, (least + mebibyte - 1) / mebibyte));
 }
 
 void sum_streamed_here(const System& system, const Options& options, const std::vector<double>& root, std::int64_t cap,
                        Energy& energy) {
-  constexpr std::int64_t rows = 512;  // that products should have
+  const mgemm::OneBlasThread threads;  // once for all products, which may be many and small
+  constexpr std::int64_t rows = 512;   // that products should have
   const std::int64_t most_batch = std::min(energy.batch, (rows + system.virtuals - 1) / system.virtuals);
   switch (options.products.precision) {
     case ProductPrecision::double_:

@@ -17,7 +17,8 @@ std::optional<std::int64_t> stream_cap_here(const System& system, const Options&
 /// Errors: ErrorCode::invalid_input for mgemm with a sample, which needs all of B in memory.
 void require_streamable(const Options& options);
 
-/// The plan; ErrorCode::invalid_input, with the smallest cap, where there is none. `step3`: the bytes that step 3 needs.
+/// The plan; ErrorCode::invalid_input, with the smallest cap, where there is none. `step3`: the bytes that step 3
+/// needs.
 StreamPlan require_plan(const System& system, const StreamCosts& costs, std::int64_t step3, std::int64_t cap,
                         std::int64_t most_batch);
 

@@ -33,21 +33,6 @@ void check(const TaskContext& context) {
   if (context.has("file")) check_system(Hdf5Reader(context.input_file("file")));
 }
 
-/// The parameter `scratch`, with the name of the task in it.
-std::string scratch_name(const TaskContext& context) {
-  std::string name = context.text("scratch");
-  const std::string task = "{task}";
-  if (const std::size_t at = name.find(task); at != std::string::npos) {
-    name.replace(at, task.size(), context.task_name());
-  }
-  return name;
-}
-
-quadrille_status outputs(const quadrille_host* host, quadrille_run* run, void (*add)(void* to, const char* name),
-                         void* to) {
-  return guarded(host, run, [&](const TaskContext& context) { add(to, scratch_name(context).c_str()); });
-}
-
 /// The generated system of the job; with a cap on the memory its (ia|P) is made when it is asked for.
 System made_system(const TaskContext& context, const Options& options) {
   return options.memory_cap > 0 ? generated_on_demand(context) : generated_system(context);
@@ -70,7 +55,7 @@ void compute(const TaskContext& context) {
   if (context.has("file")) file.emplace(context.input_file("file"));
   Options options = read_options(context);
   const System system = file ? open_system(*file) : made_system(context, options);
-  options.scratch = context.output_named(scratch_name(context));
+  options.scratch = context.scratch_file(context.text("scratch") + "/" + context.task_name() + ".scratch");
   options.backend = &find_backend(context.backend());
   options.progress = [&](double fraction) { context.progress_or_stop("integrals and energy", fraction); };
   const Energy energy = correlation_energy(system, options);
@@ -115,14 +100,16 @@ constexpr quadrille_parameter parameters[] = {
            "measured", mgemm::sampled_assurances),
     mgemm::always_split_parameter,
     memory("memory for a batch of integrals; (ia|P), B and, with mgemm, the split of B come on top", "1024", 1),
-    integer("memory_cap",
-            "memory for steps 3 and 4, (ia|P), B and the integrals, of a GPU or of the host; where it is less than they "
-            "take, blocks of B pass through: from `scratch`, or for a GPU from the host's memory; 0: what is free",
-            "0", within(0, 1 << 30), "MiB"),
-    file_out("scratch",
-             "on a CPU, B that does not fit into memory is in a file without a name in the folder of this one; it goes "
-             "when the task ends; {task}: the task's name",
-             "{task}.scratch")};
+    integer(
+        "memory_cap",
+        "memory for steps 3 and 4, (ia|P), B and the integrals, of a GPU or of the host; where it is less than they "
+        "take, blocks of B pass through: from `scratch`, or for a GPU from the host's memory; 0: what is free",
+        "0", within(0, 1 << 30), "MiB"),
+    text("scratch",
+         "on a CPU, the folder for B that does not fit into memory, relative to the output folder: a file without a "
+         "name, "
+         "which is gone when the task ends",
+         ".")};
 
 constexpr const char* sources[] = {"file", "generated", nullptr};
 constexpr const char* const* one_source[] = {sources, nullptr};
@@ -134,8 +121,7 @@ constexpr quadrille_task tasks[] = {
      .parameter_count = std::size(parameters),
      .exactly_one_of = one_source,
      .check = task_function<check>,
-     .run = task_function<compute>,
-     .outputs = outputs},
+     .run = task_function<compute>},
     {.name = "ri_mp2_study",
      .help = "errors and speed of RI-MP2 in mixed and single precision compared with double",
      .parameters = study_parameters,

@@ -105,19 +105,19 @@ Options in(ProductPrecision precision, double delta = 0) {
   return options;
 }
 
-/// What a cap changes is the order of sums: in double these are the only errors, in the others sums of single precision.
+/// What a cap changes is the order of sums: in double these are the only errors, in the others sums of single
+/// precision.
 TEST_F(RiMp2Stream, EnergiesAreThoseOfABInMemory) {
-  const System system = random_system(30, 20, 40);
+  const System system = random_system(60, 20, 40);
   const std::int64_t b_bytes = 8 * system.pairs() * system.auxiliary;
   const double expected = correlation_energy(system, {}).correlation;
-  for (const Options& options :
-       {in(ProductPrecision::double_), in(ProductPrecision::single), in(ProductPrecision::mgemm, 0.1),
-        in(ProductPrecision::mgemm, 0.4), in(ProductPrecision::mgemm, 1e9)}) {
+  for (const Options& options : {in(ProductPrecision::double_), in(ProductPrecision::single),
+                                 in(ProductPrecision::mgemm, 0.4), in(ProductPrecision::mgemm, 1e9)}) {
     const Energy whole = correlation_energy(system, options);
     EXPECT_EQ(whole.stream.memory, 0);
     EXPECT_EQ(whole.step3.streamed + whole.step4.streamed, 0);
     const bool exact = options.products.precision == ProductPrecision::double_;
-    for (const std::int64_t share : {10, 7, 3, 2, 1}) {
+    for (const std::int64_t share : {10, 2}) {
       SCOPED_TRACE(::testing::Message() << whole.step4.form << ", cap B / " << share);
       const Options capped = with_cap(options, b_bytes / share);
       for (const System& source : {system, in_parts(system)}) {
@@ -125,17 +125,26 @@ TEST_F(RiMp2Stream, EnergiesAreThoseOfABInMemory) {
         EXPECT_NEAR(found.correlation, whole.correlation, (exact ? 1e-12 : 2e-6) * std::abs(expected));
         EXPECT_NEAR(found.same_spin, whole.same_spin, (exact ? 1e-12 : 2e-6) * std::abs(expected));
         EXPECT_EQ(found.step4.form, whole.step4.form);
-        EXPECT_EQ(found.step4.flops >= 1.0 * std::pow(double(system.pairs()), 2) * double(system.auxiliary), true);
-        if (found.stream.memory > 0) {
-          EXPECT_LE(found.stream.memory, capped.memory_cap);
-          EXPECT_GE(found.step4.streamed, found.step3.streamed);
-        } else {
-          EXPECT_EQ(share, 1) << "and it fits";
-        }
+        EXPECT_GT(found.stream.memory, 0);
+        EXPECT_LE(found.stream.memory, capped.memory_cap);
+        EXPECT_GE(found.step4.streamed, found.step3.streamed);
         EXPECT_TRUE(nothing_is_left());
       }
     }
   }
+}
+
+/// A third of B in lists, which count.
+TEST_F(RiMp2Stream, ManyLargeElementsTakeMemoryToo) {
+  const System system = random_system(30, 20, 40);
+  const Options options = in(ProductPrecision::mgemm, 0.1);
+  const Energy whole = correlation_energy(system, options);
+  const std::int64_t cap = 8 * system.pairs() * system.auxiliary / 2;
+  const Energy found = correlation_energy(system, with_cap(options, cap));
+  EXPECT_EQ(found.step4.form, whole.step4.form);
+  EXPECT_LE(found.stream.memory, cap);
+  EXPECT_LT(found.stream.kept, correlation_energy(system, with_cap(in(ProductPrecision::mgemm, 1e9), cap)).stream.kept);
+  EXPECT_NEAR(found.correlation, whole.correlation, 2e-6 * std::abs(whole.correlation));
 }
 
 TEST_F(RiMp2Stream, IntegralsAreSeenOnceAndAreThoseOfABInMemory) {
@@ -175,14 +184,15 @@ TEST_F(RiMp2Stream, TheSmallestCapIsSaid) {
        {in(ProductPrecision::double_), in(ProductPrecision::single), in(ProductPrecision::mgemm, 1e9)}) {
     const std::string message = message_of(system, with_cap(options, 1000), ErrorCode::invalid_input);
     const std::string before = "the smallest that does is ";
-    EXPECT_THAT(message, HasSubstr("a memory_cap of 1000 bytes does not hold one pair of occupied orbitals: " + before));
+    EXPECT_THAT(message,
+                HasSubstr("a memory_cap of 1000 bytes does not hold one pair of occupied orbitals: " + before));
     const std::int64_t least = std::stoll(message.substr(message.find(before) + before.size()));
     EXPECT_THAT(message_of(system, with_cap(options, least - 1), ErrorCode::invalid_input),
                 HasSubstr(before + std::to_string(least) + " bytes"));
     const Energy found = correlation_energy(system, with_cap(options, least));
-    EXPECT_EQ(found.stream.kept, 1);
-    EXPECT_NEAR(found.correlation, correlation_energy(system, options).correlation,
-                2e-6 * std::abs(found.correlation));
+    EXPECT_GE(found.stream.kept, 1);
+    EXPECT_LE(found.stream.kept, 3) << "step 3 may need more than a pair";
+    EXPECT_NEAR(found.correlation, correlation_energy(system, options).correlation, 2e-6 * std::abs(found.correlation));
   }
   EXPECT_THAT(message_of(system, with_cap({}, -1), ErrorCode::invalid_input), HasSubstr("memory_cap = -1"));
 }
@@ -195,18 +205,19 @@ TEST_F(RiMp2Stream, AnAutomaticCutoffIsCertain) {
   options.products = {ProductPrecision::mgemm, mgemm::Cutoff::for_error(1, mgemm::Assurance::measured), true};
   EXPECT_THAT(message_of(system, with_cap(options, cap), ErrorCode::invalid_input),
               HasSubstr("give a delta, or assurance certain"));
-  for (const double target : {1e-3, 1e-12}) {
+  for (const double target : {1e3, 1e-12}) {
     options.products.cutoff = mgemm::Cutoff::for_error(target, mgemm::Assurance::certain);
     const Energy energy = correlation_energy(system, with_cap(options, cap));
     EXPECT_GT(energy.stream.memory, 0);
-    EXPECT_LT(std::abs(energy.correlation - expected), std::max(target, 1e-12 * std::abs(expected)));
+    EXPECT_LT(std::abs(energy.correlation - expected), energy.step4.energy_error + 1e-11 * std::abs(expected));
+    EXPECT_LE(energy.step4.energy_error, target);
     EXPECT_THAT(energy.step4.form, ::testing::StartsWith(target < 1e-9 ? "double: no cutoff" : "mgemm"));
   }
   options.step3 = mgemm::Cutoff::at(0.3);  // too coarse for the target
   options.products.cutoff = mgemm::Cutoff::for_error(1e-9, mgemm::Assurance::certain);
   const Energy energy = correlation_energy(system, with_cap(options, cap));
   EXPECT_THAT(energy.step3.form, HasSubstr("double: delta_step3 = 0.3 alone may change the energy by "));
-  EXPECT_LT(std::abs(energy.correlation - expected), 1e-9);
+  EXPECT_LT(std::abs(energy.correlation - expected), 1e-11 * std::abs(expected));
 }
 
 TEST_F(RiMp2Stream, ADiskThatDoesNotTakeBIsSaidAndNothingIsLeft) {
@@ -237,8 +248,8 @@ TEST(RiMp2, AGeneratedSystemIsTheSameInParts) {
   std::vector<double> ia_p(whole.ia_p.size());
   parts.read_ia_p(0, 2, ia_p.data());
   parts.read_ia_p(2, 3, ia_p.data() + 2 * 6 * 17);
-  const double largest = std::abs(*std::max_element(
-      whole.ia_p.begin(), whole.ia_p.end(), [](double x, double y) { return std::abs(x) < std::abs(y); }));
+  const double largest = std::abs(*std::max_element(whole.ia_p.begin(), whole.ia_p.end(),
+                                                    [](double x, double y) { return std::abs(x) < std::abs(y); }));
   for (std::size_t k = 0; k < ia_p.size(); ++k) EXPECT_NEAR(ia_p[k], whole.ia_p[k], 1e-13 * largest);
   EXPECT_EQ(parts.p_q, whole.p_q);
   EXPECT_EQ(parts.eps_virtual, whole.eps_virtual);
