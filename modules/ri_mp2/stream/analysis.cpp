@@ -1,6 +1,5 @@
 #include "modules/ri_mp2/stream/analysis.h"
 
-#include "modules/mgemm/choice/choice.h"
 #include "modules/shared/dense/magnitude_split.h"
 
 #include <algorithm>

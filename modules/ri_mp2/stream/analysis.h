@@ -1,7 +1,7 @@
 // What the choice of a split needs to know of a B that passes orbital by orbital.
 #pragma once
 
-#include "modules/mgemm/choice/factor_profile.h"
+#include "modules/mgemm/choice/choice.h"
 #include "modules/mgemm/product/mgemm.h"
 #include "modules/ri_mp2/ri_mp2.h"
 #include "modules/shared/dense/dense_view.h"

@@ -3,7 +3,6 @@
 #include "core/error.h"
 #include "core/system/memory.h"
 #include "modules/mgemm/product/cleaver.h"
-#include "modules/mgemm/product/small_product.h"
 #include "modules/mgemm/product/split_product.h"
 #include "modules/ri_mp2/batches.h"
 #include "modules/ri_mp2/stream/scratch_file.h"
@@ -20,10 +19,24 @@ namespace {
 
 using mgemm::ProductPrecision;
 
-/// Threads and tiles of split products under a cap: the size of tiles must not depend on the number of threads.
-constexpr std::int64_t tile_threads = 64;
-/// Of the cap, for tiles of split products.
+/// Of the cap, for the tiles of split products, of which each thread has one.
 constexpr std::int64_t part_for_tiles = 8;
+
+/// As large as 64 threads may have them, or as products want them with fewer threads: the cap alone decides, as the
+/// number of threads must not enter the sums.
+struct CappedTiles {
+  CappedTiles(std::int64_t rows, std::int64_t cap)
+      : tile(mgemm::choose_tile(rows, rows,
+                                std::max<std::int64_t>({1, numbers(cap) / 64, std::min(numbers(cap), wanted)}))),
+        threads(int(std::clamp<std::int64_t>(numbers(cap) / (tile.rows * tile.cols), 1, omp_get_max_threads()))) {}
+
+  mgemm::Tile tile;
+  int threads;
+
+ private:
+  static constexpr std::int64_t wanted = 256 * 256;
+  static std::int64_t numbers(std::int64_t cap) { return cap / part_for_tiles / std::int64_t(sizeof(float)); }
+};
 
 std::int64_t numbers_of_orbital(const System& system) { return system.virtuals * system.auxiliary; }
 std::int64_t numbers_of_b(const System& system) { return system.pairs() * system.auxiliary; }
@@ -276,9 +289,6 @@ StreamCosts split_costs(const System& system, std::int64_t large) {
   return {orbital, orbital, 8 * square(system.virtuals), 0};
 }
 
-/// What is left of a cap beside the tiles of split products.
-std::int64_t without_tiles(std::int64_t cap) { return cap - cap / part_for_tiles; }
-
 StreamPlan plan_split(const System& system, std::int64_t large, std::int64_t step3, std::int64_t cap,
                       std::int64_t most_batch) {
   StreamCosts costs = split_costs(system, large);
@@ -290,10 +300,7 @@ StreamPlan plan_split(const System& system, std::int64_t large, std::int64_t ste
 
 void sum_split_streamed(const System& system, const Options& options, const StoredB<double>& b, const StreamPlan& plan,
                         std::int64_t cap, const SplitChoice& choice, Energy& energy) {
-  const std::int64_t rows = plan.batch * system.virtuals;
-  const std::int64_t most = cap / part_for_tiles / (tile_threads * std::int64_t(sizeof(float)));
-  const mgemm::Tile tile = mgemm::choose_tile(rows, rows, std::max<std::int64_t>(1, most));
-  const int threads = std::min<int>(tile_threads, omp_get_max_threads());
+  const CappedTiles tiles(plan.batch * system.virtuals, cap);
   std::vector<mgemm::SplitFactor> factors(std::size_t(plan.kept + 1));
   sum_units<double>(
       system, options, b, plan,
@@ -302,7 +309,7 @@ void sum_split_streamed(const System& system, const Options& options, const Stor
       },
       [&](const UnitsHere<double>& units, std::int64_t i, std::int64_t j, const DenseView<double>& integrals) {
         mgemm::multiply_split(1.0, factors[std::size_t(units.slot(j))], factors[std::size_t(units.slot(i))], 0.0,
-                              integrals.transposed(), choice.depth, tile, threads);
+                              integrals.transposed(), choice.depth, tiles.tile, tiles.threads);
       },
       energy);
 }
