@@ -208,6 +208,7 @@ std::optional<std::int64_t> stream_cap(const System& system, const Options& opti
     throw Error(ErrorCode::invalid_input,
                 fmt::format("memory_cap = {}: it must be 0 or more bytes", options.memory_cap));
   }
+  if (options.memory_cap == 0 && !is_streamable(options)) return {};
   if (!on_device(options)) return stream_cap_here(system, options, batch);
   return with_cuda<std::optional<std::int64_t>>([&](auto) { return stream_cap_there(system, options, batch); });
 }

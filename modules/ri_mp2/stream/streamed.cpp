@@ -389,10 +389,14 @@ std::optional<std::int64_t> stream_cap_here(const System& system, const Options&
   return whole > free ? std::optional(std::int64_t(free)) : std::nullopt;
 }
 
-void require_streamable(const Options& options) {
+bool is_streamable(const Options& options) {
   const mgemm::Cutoff& cutoff = options.products.cutoff;
-  if (options.products.precision != ProductPrecision::mgemm || !cutoff.automatic) return;
-  if (cutoff.assurance == mgemm::Assurance::certain) return;
+  return options.products.precision != ProductPrecision::mgemm || !cutoff.automatic ||
+         cutoff.assurance == mgemm::Assurance::certain;
+}
+
+void require_streamable(const Options& options) {
+  if (is_streamable(options)) return;
   throw Error(
       ErrorCode::invalid_input,
       "B does not fit into memory, and the sample that chooses an automatic delta needs all of B: give a delta, or "

@@ -14,7 +14,9 @@ namespace quadrille::ri_mp2 {
 /// the options. `batch`: occupied orbitals of a batch of a B that is all in memory.
 std::optional<std::int64_t> stream_cap_here(const System& system, const Options& options, std::int64_t batch);
 
-/// Errors: ErrorCode::invalid_input for mgemm with a sample, which needs all of B in memory.
+/// Whether B need not be all in memory: for all but mgemm with a sample.
+bool is_streamable(const Options& options);
+/// Errors: ErrorCode::invalid_input where it must.
 void require_streamable(const Options& options);
 
 /// The plan; ErrorCode::invalid_input, with the smallest cap, where there is none. `step3`: the bytes that step 3
