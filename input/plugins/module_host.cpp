@@ -88,6 +88,15 @@ quadrille_status output_named(quadrille_run* run, const char* name, const char**
   });
 }
 
+quadrille_status scratch_file(quadrille_run* run, const char* name, const char** out) {
+  return running_call(run, {"scratch_file", {out}}, [&](JobRun& job) {
+    const std::string file = given(name, "the name of a file"), problem = job.folder().problem_of_output(file);
+    if (!problem.empty()) throw Error(ErrorCode::file, fmt::format("'{}': {}", file, problem));
+    *out = keep_text(run, job.folder().path(file).string());
+    return QUADRILLE_DONE;
+  });
+}
+
 quadrille_status set_result(quadrille_run* run, const char* block, const char* text) {
   return host_call(run, "result", [&] {
     const Json json = Json::parse(given(text, "a result"), nullptr, false);
@@ -241,6 +250,7 @@ const quadrille_host module_host = {
     .set_links = module_calls::set_links,
     .describe_links = module_calls::describe_links,
     .links_origin = module_calls::links_origin,
+    .scratch_file = module_calls::scratch_file,
 };
 
 }  // namespace quadrille

@@ -23,33 +23,45 @@ const std::function<void(const Batch<T>&)>& viewer(const Options& options) {
   }
 }
 
-/// Step 4 and the sums, for batches of occupied orbitals i and of j up to that of i. multiply(batch) makes integrals in
-/// `memory`, (ia|jb) of the batch at [ia][jb]; show(batch) brings them to the caller; sum(batch) returns
-/// SpinSums. All are done when they return. Tells of progress.
+/// Step 4 and the sums. order(use) calls use(i, j) for every two batches j <= i of energy.batch occupied orbitals,
+/// once. multiply(batch) makes integrals in `memory`, (ia|jb) of the batch at [ia][jb]; show(batch) brings them to the
+/// caller; sum(batch) returns SpinSums. All are done when they return. Tells of progress.
+template <class T, class Order, class Multiply, class Show, class Sum>
+void sum_in_order(const System& system, const Options& options, const T* memory, const Order& order,
+                  const Multiply& multiply, const Show& show, const Sum& sum, Energy& energy) {
+  const std::int64_t size = energy.batch, batches = (system.occupied + size - 1) / size;
+  const auto count = [&](std::int64_t k) { return std::min(size, system.occupied - k * size); };
+  std::int64_t done = 0;
+  order([&](std::int64_t i, std::int64_t j) {
+    const Batch<T> batch{memory, i * size, count(i), j * size, count(j)};
+    const double began = now();
+    multiply(batch);
+    const double multiplied = now();
+    if (viewer<T>(options)) show(batch);
+    const double shown = now();
+    const SpinSums sums = sum(batch);
+    const double integrals =
+        double(batch.count_i) * double(batch.count_j) * double(system.virtuals) * double(system.virtuals);
+    energy.step4.seconds += multiplied - began;
+    energy.step4.flops += 2.0 * integrals * double(system.auxiliary);
+    energy.opposite_spin += sums.opposite;
+    energy.same_spin += sums.same;
+    energy.energy_seconds += now() - shown;
+    if (options.progress) options.progress(double(++done) / double(batches * (batches + 1) / 2));
+  });
+}
+
+/// The same, of a B that is all there.
 template <class T, class Multiply, class Show, class Sum>
 void sum_over_batches(const System& system, const Options& options, const T* memory, const Multiply& multiply,
                       const Show& show, const Sum& sum, Energy& energy) {
-  const std::int64_t size = energy.batch, batches = (system.occupied + size - 1) / size;
-  const auto count = [&](std::int64_t k) { return std::min(size, system.occupied - k * size); };
-  for (std::int64_t i = 0; i < batches; ++i) {
-    for (std::int64_t j = 0; j <= i; ++j) {
-      const Batch<T> batch{memory, i * size, count(i), j * size, count(j)};
-      const double began = now();
-      multiply(batch);
-      const double multiplied = now();
-      if (viewer<T>(options)) show(batch);
-      const double shown = now();
-      const SpinSums sums = sum(batch);
-      const double integrals =
-          double(batch.count_i) * double(batch.count_j) * double(system.virtuals) * double(system.virtuals);
-      energy.step4.seconds += multiplied - began;
-      energy.step4.flops += 2.0 * integrals * double(system.auxiliary);
-      energy.opposite_spin += sums.opposite;
-      energy.same_spin += sums.same;
-      energy.energy_seconds += now() - shown;
-      if (options.progress) options.progress(double(i * (i + 1) / 2 + j + 1) / double(batches * (batches + 1) / 2));
+  const std::int64_t batches = (system.occupied + energy.batch - 1) / energy.batch;
+  const auto order = [&](const auto& use) {
+    for (std::int64_t i = 0; i < batches; ++i) {
+      for (std::int64_t j = 0; j <= i; ++j) use(i, j);
     }
-  }
+  };
+  sum_in_order<T>(system, options, memory, order, multiply, show, sum, energy);
 }
 
 /// What choose(errors) chooses, into the report. Where the errors of step 3 are too large for the target,

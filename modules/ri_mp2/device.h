@@ -3,6 +3,8 @@
 
 #include "modules/ri_mp2/energy.h"
 
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace quadrille::ri_mp2 {
@@ -12,6 +14,14 @@ namespace quadrille::ri_mp2 {
 /// in the device's memory; a batch is copied to the host only for who sees it. Every step is waited for, and its
 /// seconds count until then. Errors: those of correlation_energy.
 void sum_on_device(const System& system, const Options& options, const std::vector<double>& root, Energy& energy);
+
+/// The bytes of the device's memory through which B passes; nothing where it and all that is made of it fit into the
+/// memory cap of the options, or without one into what is free.
+std::optional<std::int64_t> stream_cap_there(const System& system, const Options& options, std::int64_t batch);
+
+/// sum_on_device() of a B that stays in the host's memory; energy.batch becomes that of the plan (stream/plan.h).
+void sum_streamed_there(const System& system, const Options& options, const std::vector<double>& root, std::int64_t cap,
+                        Energy& energy);
 
 /// Step 3 there, with B copied to the host.
 std::vector<double> make_b_on_device(const System& system, const Options& options, const std::vector<double>& root,

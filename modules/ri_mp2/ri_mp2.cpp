@@ -3,16 +3,19 @@
 #include "core/backend/backend.h"
 #include "core/backend/of_backend.h"
 #include "core/error.h"
+#include "core/system/memory.h"
 #include "modules/mgemm/product/split_product.h"
 #include "modules/ri_mp2/batches.h"
 #include "modules/ri_mp2/device.h"
 #include "modules/ri_mp2/energy.h"
 #include "modules/ri_mp2/step3.h"
+#include "modules/ri_mp2/stream/streamed.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace quadrille::ri_mp2 {
 namespace {
@@ -32,16 +35,17 @@ void require_length(const System& system, const std::vector<double>& array, std:
               place_of(system, dataset));
 }
 
-void require_finite(const System& system, const std::vector<double>& array, const char* name, const char* dataset) {
-  const auto total = std::int64_t(array.size());
-  std::int64_t bad = total;
+/// `count` numbers of an array from number `first` on.
+void require_finite(const System& system, const double* numbers, std::int64_t first, std::int64_t count,
+                    const char* name, const char* dataset) {
+  std::int64_t bad = count;
 #pragma omp parallel for reduction(min : bad)
-  for (std::int64_t number = 0; number < total; ++number) {
-    if (!std::isfinite(array[std::size_t(number)])) bad = std::min(bad, number);
+  for (std::int64_t number = 0; number < count; ++number) {
+    if (!std::isfinite(numbers[number])) bad = std::min(bad, number);
   }
-  if (bad == total) return;
+  if (bad == count) return;
   throw Error(ErrorCode::numerical,
-              fmt::format("{}: number {} (from 0) is {}; it must be finite", name, bad, array[std::size_t(bad)]),
+              fmt::format("{}: number {} (from 0) is {}; it must be finite", name, first + bad, numbers[bad]),
               place_of(system, dataset));
 }
 
@@ -49,7 +53,7 @@ void require_finite(const System& system, const std::vector<double>& array, cons
 void require_array(const System& system, const std::vector<double>& array, std::int64_t length, const char* name,
                    const char* dataset) {
   require_length(system, array, length, name, dataset);
-  require_finite(system, array, name, dataset);
+  require_finite(system, array.data(), 0, length, name, dataset);
 }
 
 void require_functions(const System& system) {
@@ -60,9 +64,12 @@ void require_functions(const System& system) {
               place_of(system, "ia_P"));
 }
 
+/// Whether (ia|P) is not in memory yet.
+bool reads_ia_p(const System& system) { return system.ia_p.empty() && system.read_ia_p; }
+
 void check(const System& system) {
   check_orbital_energies(system);
-  require_array(system, system.ia_p, system.pairs() * system.auxiliary, "(ia|P)", "ia_P");
+  if (!reads_ia_p(system)) require_array(system, system.ia_p, system.pairs() * system.auxiliary, "(ia|P)", "ia_P");
   require_array(system, system.p_q, system.auxiliary * system.auxiliary, "(P|Q)", "P_Q");
 }
 
@@ -183,6 +190,29 @@ void sum_here(const System& system, const Options& options, const std::vector<do
   }
 }
 
+/// The system with (ia|P) in memory.
+System with_ia_p(const System& system) {
+  const std::int64_t numbers = system.pairs() * system.auxiliary;
+  require_memory(sizeof(double) * double(numbers),
+                 system.file.empty() ? "(ia|P)" : fmt::format("{}: dataset ia_P", system.file));
+  System whole = system;
+  whole.read_ia_p = {};
+  whole.ia_p.resize(std::size_t(numbers));
+  system.read_ia_p(0, system.occupied, whole.ia_p.data());
+  return whole;
+}
+
+/// The bytes through which B passes; nothing where it is all in memory.
+std::optional<std::int64_t> stream_cap(const System& system, const Options& options, std::int64_t batch) {
+  if (options.memory_cap < 0) {
+    throw Error(ErrorCode::invalid_input,
+                fmt::format("memory_cap = {}: it must be 0 or more bytes", options.memory_cap));
+  }
+  if (options.memory_cap == 0 && !is_streamable(options)) return {};
+  if (!on_device(options)) return stream_cap_here(system, options, batch);
+  return with_cuda<std::optional<std::int64_t>>([&](auto) { return stream_cap_there(system, options, batch); });
+}
+
 }  // namespace
 
 void check_orbital_energies(const System& system) {
@@ -198,6 +228,10 @@ void check_orbital_energies(const System& system) {
           "the gap must be positive: the highest occupied orbital is at {} Hartree, the lowest virtual one at {}",
           highest, lowest),
       place_of(system, "eps_vir"));
+}
+
+void check_ia_p(const System& system, const double* numbers, std::int64_t first, std::int64_t count) {
+  require_finite(system, numbers, first, count, "(ia|P)", "ia_P");
 }
 
 std::vector<double> inverse_square_root(const System& system) {
@@ -226,12 +260,17 @@ Energy correlation_energy(const System& system, const Options& options) {
     mgemm::check_choices(options.products.cutoff, mgemm_options(options));
   }
   energy.batch = batch_size(system, options);
+  const std::optional<std::int64_t> cap = stream_cap(system, options, energy.batch);
+  if (reads_ia_p(system) && (!cap || on_device(options))) return correlation_energy(with_ia_p(system), options);
+  if (cap) require_streamable(options);
   std::vector<double> computed;
   const std::vector<double>& root = find_root(system, options, computed, energy);
-  if (on_device(options)) {
-    with_cuda([&](auto) { sum_on_device(system, options, root, energy); });
+  if (!on_device(options)) {
+    cap ? sum_streamed_here(system, options, root, *cap, energy) : sum_here(system, options, root, energy);
   } else {
-    sum_here(system, options, root, energy);
+    with_cuda([&](auto) {
+      cap ? sum_streamed_there(system, options, root, *cap, energy) : sum_on_device(system, options, root, energy);
+    });
   }
   energy.correlation = energy.opposite_spin + energy.same_spin;
   if (!std::isfinite(energy.correlation)) {

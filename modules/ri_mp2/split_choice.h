@@ -6,6 +6,7 @@
 #include "modules/ri_mp2/ri_mp2.h"
 #include "modules/ri_mp2/sampled_energy.h"
 #include "modules/ri_mp2/step3.h"
+#include "modules/ri_mp2/stream/analysis.h"
 
 #include <cstdint>
 #include <functional>
@@ -58,6 +59,19 @@ SplitChoice choose_split(const System& system, const std::vector<double>& root, 
 /// orbitals. `b`: B as it was made.
 SplitChoice choose_split_here(const System& system, const std::vector<double>& root, const std::vector<double>& b,
                               const Step3Errors& errors, const Options& options, std::int64_t batch);
+
+struct StreamedSplit {
+  SplitChoice choice;
+  std::int64_t most_large = 0;  ///< elements above delta that an orbital has, at most
+};
+
+/// The same of a B that passes through memory, twice or, for an automatic cutoff, three times. An automatic cutoff must
+/// be certain: a sample would need all of B.
+StreamedSplit choose_split_of_orbitals(const System& system, const std::vector<double>& root, const EachOrbital& b,
+                                       const Step3Errors& errors, const Options& options, std::int64_t batch);
+
+/// What a multiplier of such a B says to who asks for a sample.
+[[noreturn]] void no_sample();
 
 /// Lengths of sums that are worth a trial: shorter than all there are change nothing.
 std::vector<std::int64_t> useful_depths(const mgemm::FormTraits& form, std::int64_t auxiliary);

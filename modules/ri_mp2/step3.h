@@ -36,12 +36,12 @@ std::string coarse_step3_form(const Options& options, double error);
 /// What was done, wherever it was done: sets step.form.
 Step3Errors describe_step3(const mgemm::MgemmReport& report, Step& step);
 
-/// B = (ia|P) times the root, wherever the three are.
+/// Rows of B = as many of (ia|P) times the root, wherever the three are.
 template <class T>
-mgemm::Gemm<T> product_of_step3(const System& system, const T* ia_p, const T* root, T* b) {
+mgemm::Gemm<T> rows_of_step3(const System& system, std::int64_t rows, const T* ia_p, const T* root, T* b) {
   const std::int64_t n = system.auxiliary;
   return {.order = mgemm::Order::rows,
-          .m = system.pairs(),
+          .m = rows,
           .n = n,
           .k = n,
           .a = ia_p,
@@ -50,6 +50,10 @@ mgemm::Gemm<T> product_of_step3(const System& system, const T* ia_p, const T* ro
           .ldb = n,
           .c = b,
           .ldc = n};
+}
+template <class T>
+mgemm::Gemm<T> product_of_step3(const System& system, const T* ia_p, const T* root, T* b) {
+  return rows_of_step3(system, system.pairs(), ia_p, root, b);
 }
 
 /// B_ia^Q by the CPU, [occupied][virtuals][auxiliary]. Sets step.form and adds to the rest of `step`.

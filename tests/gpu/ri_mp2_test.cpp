@@ -189,6 +189,92 @@ TEST_P(CudaRiMp2Form, EnergiesKeepTheBoundOfTheForm) {
   }
 }
 
+/// B is ten times the cap; orbitals are not a multiple of those of a block.
+constexpr std::array<std::int64_t, 3> of_streams = {97, 30, 500};
+
+Options capped(Options options, const System& system) {
+  options.memory_cap = 8 * system.pairs() * system.auxiliary / 10;
+  return options;
+}
+
+/// Every unit of B comes once in a block, and those before a block once more for it.
+void expect_streamed(const Energy& found, const System& system, const Options& options, std::int64_t number_bytes) {
+  ASSERT_GT(found.stream.memory, 0);
+  EXPECT_LE(found.stream.memory, options.memory_cap);
+  const double blocks = std::ceil(double(system.occupied) / double(found.stream.kept));
+  const double b_bytes = double(number_bytes) * double(system.pairs()) * double(system.auxiliary);
+  EXPECT_GT(blocks, 5);
+  EXPECT_LE(double(found.step4.streamed), b_bytes * (blocks + 1) / 2);
+  EXPECT_GE(double(found.step4.streamed), 0.8 * b_bytes * blocks / 2);
+}
+
+TEST(CudaRiMp2, EnergiesOfABInTheHostsMemoryAreThoseOfOneOnTheDevice) {
+  const System system = random_system(of_streams[0], of_streams[1], of_streams[2]);
+  const Energy expected = correlation_energy(system, on_gpu());
+  const Options in_double = capped(on_gpu(), system), single = capped(on_gpu(ProductPrecision::single), system);
+  const Energy found = correlation_energy(system, in_double), again = correlation_energy(system, in_double);
+  expect_streamed(found, system, in_double, 8);
+  expect_same(found, expected, 1e-11);
+  EXPECT_EQ(again.correlation, found.correlation);
+  const Energy in_single = correlation_energy(system, single);
+  expect_streamed(in_single, system, single, 4);
+  expect_same(in_single, correlation_energy(system, on_gpu(ProductPrecision::single)), 1e-5);
+}
+
+TEST(CudaRiMp2, IntegralsOfABInTheHostsMemoryAreSeenOnce) {
+  const System system = random_system(of_streams[0], 5, 300);
+  Options options = on_gpu();
+  options.memory_cap = 600000;
+  const std::vector<double> found = integrals_made(system, options), expected = integrals_made(system, {});
+  EXPECT_GT(correlation_energy(system, options).stream.memory, 0);
+  for (std::size_t k = 0; k < expected.size(); ++k) ASSERT_NEAR(found[k], expected[k], 1e-11) << k;
+}
+
+TEST_P(CudaRiMp2Form, EnergiesOfABInTheHostsMemoryKeepTheBoundOfTheForm) {
+  const System system = random_system(of_streams[0], of_streams[1], of_streams[2]);
+  Energy report;
+  const std::vector<double> b = make_b(system, {}, report);
+  const Energy expected = correlation_energy(system, {});
+  for (const double delta : {0.3, 1e9}) {
+    SCOPED_TRACE(delta);
+    Options options = capped(mixed(Cutoff::at(delta), GetParam()), system);
+    const Energy found = correlation_energy(system, options);
+    EXPECT_THAT(found.step4.form, HasSubstr("small elements in " + to_string(GetParam())));
+    expect_streamed(found, system, options, 8);
+    EXPECT_NEAR(found.correlation, expected.correlation,
+                bound_of_energy(system, b, delta, GetParam()) + 1e-11 * std::abs(expected.opposite_spin));
+    EXPECT_EQ(correlation_energy(system, options).correlation, found.correlation);
+    options.step3 = Cutoff::at(delta);
+    expect_same(correlation_energy(system, options), expected, 1e-2);
+  }
+}
+
+TEST(CudaRiMp2, ACapChoosesACertainCutoffOrRefuses) {
+  const System system = random_system(of_streams[0], of_streams[1], of_streams[2]);
+  const double expected = correlation_energy(system, on_gpu()).correlation;
+  const Options options = capped(mixed(Cutoff::for_error(1, Assurance::certain)), system);
+  const Energy energy = correlation_energy(system, options);
+  EXPECT_GT(energy.stream.memory, 0);
+  EXPECT_LT(std::abs(energy.correlation - expected), 1);
+  const auto message_of = [&](const Options& refused) -> std::string {
+    try {
+      (void)correlation_energy(system, refused);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::invalid_input);
+      return error.what();
+    }
+    return "no error";
+  };
+  EXPECT_THAT(message_of(capped(mixed(Cutoff::for_error(1, Assurance::measured)), system)),
+              HasSubstr("give a delta, or assurance certain"));
+  Options small = on_gpu();
+  small.memory_cap = 300000;
+  const std::string message = message_of(small), before = "the smallest that does is ";
+  ASSERT_THAT(message, HasSubstr(before));
+  small.memory_cap = std::stoll(message.substr(message.find(before) + before.size()));
+  EXPECT_EQ(correlation_energy(system, small).stream.kept, 1);
+}
+
 /// The estimate against errors of the energy, in units of which it stands for about twelve.
 TEST_P(CudaRiMp2Form, ASampleShowsTheErrorOfTheEnergy) {
   for (const auto& [o, v] : {std::pair{2, 20}, std::pair{6, 60}}) {  // all rows, and a sample

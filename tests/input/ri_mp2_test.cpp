@@ -1,6 +1,7 @@
 // The task ri_mp2 as the program runs it, on files that are written here.
 #include "input/commands/program.h"
 #include "tests/modules/ri_mp2/systems.h"
+#include "tests/testing/file_size_limit.h"
 #include "tests/testing/hdf5_testing.h"
 #include "tests/testing/temporary_folder.h"
 
@@ -15,6 +16,8 @@
 #include <limits>
 #include <map>
 #include <sstream>
+#include <string>
+#include <vector>
 
 namespace quadrille {
 namespace {
@@ -119,6 +122,60 @@ TEST_F(RiMp2Job, TheStepsHaveDeltasOfTheirOwn) {
 
   EXPECT_THAT(call("check", "ri_mp2, file: system.h5, delta_step3: much"),
               ContainsRegex("job.yaml:1:[0-9]+: 'delta_step3' must be auto or a real number such as 0, got 'much'"));
+}
+
+/// Files in the output folder that no task has declared as results.
+std::vector<std::string> files_in(const std::string& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    names.push_back(entry.path().filename().string());
+  }
+  return names;
+}
+
+/// B has ten times the cap of 1 MiB.
+TEST_F(RiMp2Job, AMemoryCapLeavesTheEnergyAsItIs) {
+  const System system = testing::random_system(60, 100, 220);
+  write(system);
+  const double b_bytes = 8.0 * 60 * 100 * 220;
+  for (const std::string precision :
+       {"double", "single", "mgemm, always_split: true, delta: 0.3", "mgemm, always_split: true, delta: 1e9"}) {
+    SCOPED_TRACE(precision);
+    const nlohmann::json whole = results(", precision: " + precision);
+    const nlohmann::json capped = results(", memory_cap: 1, precision: " + precision);
+    const double expected = whole["e_corr"];
+    EXPECT_NEAR(capped["e_corr"].get<double>(), expected, (precision == "double" ? 1e-12 : 2e-6) * std::abs(expected));
+    EXPECT_EQ(capped["step4"]["form"], whole["step4"]["form"]);
+    EXPECT_FALSE(whole.contains("stream"));
+    EXPECT_FALSE(whole["step4"].contains("streamed_bytes"));
+    EXPECT_LE(capped["stream"]["memory"].get<double>(), 1 << 20);
+    EXPECT_EQ(capped["step3"]["streamed_bytes"].get<double>(), precision == "single" ? b_bytes / 2 : b_bytes);
+    EXPECT_GT(capped["step4"]["streamed_bytes"].get<double>(), b_bytes);
+    EXPECT_THAT(files_in(folder_.file("out")), ::testing::Not(::testing::Contains(HasSubstr("scratch"))));
+  }
+  EXPECT_EQ(call("run", "ri_mp2, generated: {occupied: 20, virtual: 80, auxiliary: 200}"), "");
+  const auto energy = [&] {
+    nlohmann::json all;
+    std::ifstream(folder_.file("out/results.json")) >> all;
+    return all["ri_mp2"]["e_corr"].get<double>();
+  };
+  const double expected = energy();
+  EXPECT_EQ(call("run", "ri_mp2, memory_cap: 1, generated: {occupied: 20, virtual: 80, auxiliary: 200}"), "");
+  EXPECT_NEAR(energy(), expected, 1e-9 * std::abs(expected)) << "the metric's condition is 1e5";
+}
+
+TEST_F(RiMp2Job, ACapOrAFileThatWillNotDoIsSaid) {
+  write(testing::random_system(6, 300, 230));  // rows of B of two orbitals, and the integrals of a pair: 1.7 MiB
+  EXPECT_THAT(
+      call("run", "ri_mp2, file: system.h5, memory_cap: 1"),
+      ContainsRegex("a memory_cap of 1048576 bytes does not hold one pair of occupied orbitals: the smallest that "
+                    "does is [0-9]+ bytes .2 MiB."));
+  EXPECT_EQ(call("run", "ri_mp2, file: system.h5, memory_cap: 2"), "");
+  const std::string folder = folder_.file("out");
+  const testing::FileSizeLimit full(1 << 20);
+  EXPECT_THAT(call("run", "ri_mp2, file: system.h5, memory_cap: 2"),
+              HasSubstr("cannot be written, as it needs 3312000 bytes"));
+  EXPECT_THAT(files_in(folder), ::testing::Not(::testing::Contains(HasSubstr("scratch"))));
 }
 
 TEST_F(RiMp2Job, ExtentsThatDoNotFitAreNamed) {

@@ -188,7 +188,8 @@ class Modules(ProgramTest):
                              (31, "it passes a null pointer as a text for the log"),
                              *((32 + k, f"it passes a null pointer for a result of '{name}'") for k, name in enumerate(asking)),
                              *((number, "it passes a null pointer as data to share with other ranks") for number in
-                               range(52, 56))):
+                               range(52, 56)),
+                             (56, "it passes a null pointer for a result of 'scratch_file'")):
             with self.subTest(number=number):
                 process = self.call("run", self.write_job({"run": [{"task": "c_echo", "number": number}]}), "--out",
                                     self.path(str(number)), env=search("in_c"))

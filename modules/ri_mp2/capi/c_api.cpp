@@ -51,6 +51,8 @@ mp2::Options options_of(const quadrille_ri_mp2_options& given) {
       given.target_error != 0 ? mg::Cutoff::for_error(given.target_error, assurance) : mg::Cutoff::at(given.delta);
   options.step3 = options.products.cutoff;
   if (given.memory != 0) options.memory = given.memory;
+  options.memory_cap = given.memory_cap;
+  if (given.scratch != nullptr) options.scratch = given.scratch;
   if (options.memory < 0) refuse("options: memory = " + std::to_string(options.memory) + ": it must not be negative");
   options.backend = &quadrille::find_backend(given.backend == nullptr ? "cpu" : given.backend);
   return options;
@@ -78,6 +80,7 @@ void fill(const mp2::Energy& from, double seconds, quadrille_ri_mp2_energy* to) 
   out.seconds = seconds;
   out.batch = from.batch;
   const std::string& form = from.step4.form;
+  out.streamed = from.step3.streamed + from.step4.streamed;
   std::copy_n(form.data(), std::min(form.size(), sizeof(out.form) - 1), out.form);
   std::memcpy(to, &out, out.struct_size);
 }
@@ -106,11 +109,12 @@ quadrille_status quadrille_ri_mp2(int64_t occupied, int64_t virtuals, int64_t au
         mp2::Options how =
             options_of(options == nullptr ? quadrille_ri_mp2_options{} : quadrille::c_calls::known_options(options));
         const double n = double(auxiliary);
-        quadrille::require_memory(sizeof(double) * n * (double(occupied) * double(virtuals) + n),
-                                  "a copy of (ia|P) and (P|Q)");
         const double began = quadrille::now();
-        const std::int64_t numbers = occupied * virtuals * auxiliary;
-        const mp2::System system{
+        const bool in_parts = how.memory_cap > 0 && how.backend->host_memory();
+        quadrille::require_memory(sizeof(double) * n * ((in_parts ? 0 : double(occupied) * double(virtuals)) + n),
+                                  in_parts ? "a copy of (P|Q)" : "a copy of (ia|P) and (P|Q)");
+        const std::int64_t orbital = virtuals * auxiliary, numbers = in_parts ? 0 : occupied * orbital;
+        mp2::System system{
             occupied,
             virtuals,
             auxiliary,
@@ -118,6 +122,11 @@ quadrille_status quadrille_ri_mp2(int64_t occupied, int64_t virtuals, int64_t au
             p_q == nullptr ? unit_matrix(auxiliary) : std::vector<double>(p_q, p_q + auxiliary * auxiliary),
             {eps_occupied, eps_occupied + occupied},
             {eps_virtual, eps_virtual + virtuals}};
+        if (in_parts) {
+          system.read_ia_p = [=](std::int64_t first, std::int64_t count, double* to) {
+            std::copy_n(ia_p + first * orbital, count * orbital, to);
+          };
+        }
         if (p_q == nullptr) how.root = &system.p_q;
         const quadrille::c_calls::Work work(*how.backend);
         const mp2::Energy found = mp2::correlation_energy(system, how);

@@ -25,6 +25,10 @@ typedef struct quadrille_ri_mp2_options {
   int64_t memory;        /* bytes for a batch of integrals; 0: 1 GiB */
   double delta;          /* of mgemm: larger elements are multiplied in double; counts where target_error is 0 */
   double target_error;   /* of mgemm, above 0: delta is chosen so that the energy changes by less than this, Hartree */
+  /* Bytes for B and the integrals, of a GPU's memory or of the host's: where it is less than they take, blocks of B
+   * pass through, on the CPU from a file without a name in the folder of `scratch`. 0: what is free. */
+  int64_t memory_cap;
+  const char* scratch; /* null: the current folder, where memory_cap is not 0 */
 } quadrille_ri_mp2_options;
 
 /* Set `struct_size` to the size of the struct before the call: no more than that is written. Energies in Hartree. */
@@ -38,14 +42,15 @@ typedef struct quadrille_ri_mp2_energy {
    * with a target_error, otherwise not-a-number. */
   double error;
   double seconds;
-  int64_t batch; /* occupied orbitals of a batch of integrals */
-  char form[64]; /* how (ia|jb) were made: "double", "single", "mgemm ..." */
+  int64_t batch;    /* occupied orbitals of a batch of integrals */
+  char form[64];    /* how (ia|jb) were made: "double", "single", "mgemm ..." */
+  int64_t streamed; /* bytes that passed to and from the disk or the GPU where B did not fit; 0: it did */
 } quadrille_ri_mp2_energy;
 
 /* The closed-shell MP2 correlation energy in the resolution of the identity. ia_p: (ia|P),
  * [occupied][virtual][auxiliary]; p_q: (P|Q), [auxiliary][auxiliary], or null where ia_p holds B_ia^P = sum_Q (ia|Q)
- * (Q|P)^-1/2; orbital energies of the orbitals to be correlated, in Hartree. The arrays are copied. `options` may be
- * null. */
+ * (Q|P)^-1/2; orbital energies of the orbitals to be correlated, in Hartree. The arrays are copied, ia_p on a CPU with
+ * a memory_cap in parts. `options` may be null. */
 __attribute__((visibility("default"))) quadrille_status quadrille_ri_mp2(int64_t occupied, int64_t virtuals,
                                                                          int64_t auxiliary, const double* ia_p,
                                                                          const double* p_q, const double* eps_occupied,

@@ -1,45 +1,19 @@
 // The sums on a GPU, and what brings steps 3 and 4 to them.
 #include "core/backend/cuda/cuda_backend.h"
 #include "core/backend/cuda/device_array.h"
-#include "core/error.h"
 #include "modules/mgemm/product/cuda/device_product.h"
 #include "modules/ri_mp2/batches.h"
 #include "modules/ri_mp2/cuda/arrays.h"
 #include "modules/ri_mp2/cuda/device_step3.h"
 #include "modules/ri_mp2/cuda/device_step4.h"
-#include "modules/ri_mp2/cuda/kernels.h"
+#include "modules/ri_mp2/cuda/device_sums.h"
 #include "modules/ri_mp2/device.h"
-
-#include <fmt/format.h>
 
 namespace quadrille::ri_mp2 {
 namespace {
 
 using cuda::DeviceArray;
 using mgemm::ProductPrecision;
-
-/// Orbital energies on the device.
-struct Energies {
-  explicit Energies(const System& system)
-      : occupied(sent(system.eps_occupied, "the orbital energies")),
-        virtuals(sent(system.eps_virtual, "the orbital energies")) {}
-  DeviceArray<double> occupied, virtuals;
-};
-
-template <class T>
-SpinSums sum_there(const System& system, const Energies& energies, const Batch<T>& batch) {
-  const std::int64_t pairs = batch.count_i * batch.count_j;
-  if (pairs > most_pairs || system.virtuals > most_virtuals) {
-    throw Error(ErrorCode::unsupported, fmt::format("a batch of {} pairs of occupied orbitals and {} virtual orbitals "
-                                                    "is too large for the sums on a GPU: use a smaller `memory`",
-                                                    pairs, system.virtuals));
-  }
-  const SpinSums sums = sum_integrals(DeviceBatch<T>{
-      batch.integrals, energies.occupied.get() + batch.first_i, energies.occupied.get() + batch.first_j,
-      energies.virtuals.get(), unsigned(batch.count_i), unsigned(batch.count_j), unsigned(system.virtuals)});
-  const double times = batch.first_i == batch.first_j ? 1 : 2;
-  return {times * sums.opposite, times * sums.same};
-}
 
 /// A block of integrals to be made: those of rows [row, row + rows) of B with rows [column, column + columns). `out` is
 /// the transpose, by columns.
@@ -63,12 +37,7 @@ void sum_batches_there(const System& system, const Options& options, const Multi
             batch.first_i * v, rows, batch.first_j * v, columns, {memory.get(), columns, rows, columns, false}});
         cuda_backend().synchronize();
       },
-      [&](const Batch<T>& batch) {
-        const std::vector<T> here = cuda::fetched(memory.get(), batch.count_i * v * batch.count_j * v);
-        Batch<T> shown = batch;
-        shown.integrals = here.data();
-        viewer<T>(options)(shown);
-      },
+      [&](const Batch<T>& batch) { show_there(system, options, batch); },
       [&](const Batch<T>& batch) { return sum_there(system, energies, batch); }, energy);
 }
 

@@ -27,11 +27,11 @@ std::vector<double> squares_on_device(const System& system, const double* b) {
   return cuda::fetched(squares.get(), squares.count());
 }
 
-class Device final : public BatchMultiplier {
+/// The costs and the bounds, wherever B is.
+class DeviceCosts : public BatchMultiplier {
  public:
-  Device(const System& system, const double* b, const Options& options, std::int64_t batch)
+  DeviceCosts(const System& system, const Options& options, std::int64_t batch)
       : system_(system),
-        b_(b),
         options_(options),
         cutoff_(options.products.cutoff),
         rows_(batch * system.virtuals),
@@ -41,18 +41,6 @@ class Device final : public BatchMultiplier {
 
   std::string too_small() const override {
     return mgemm::too_small(product_.shape, cost_.smallest_product, mgemm_options(options_));
-  }
-
-  const mgemm::AnalysedProduct& analysed() override {
-    if (!product_.a.deltas.empty()) return product_;
-    mgemm::DeviceFactor factor({b_, system_.pairs(), system_.auxiliary, system_.auxiliary, true}, mgemm::Side::left);
-    const double quantile =
-        cutoff_.automatic ? mgemm::DeviceFactor::samples({&factor})[0].quantile(mgemm::cutoff_quantile) : 0;
-    factor.analyse(mgemm::cutoffs_of(cutoff_, quantile, 0).front());
-    factor.check_finite("B", mgemm::Order::rows);
-    const std::vector<double> deltas = mgemm::cutoffs_of(cutoff_, quantile, factor.max_abs());
-    product_.a = product_.b = mgemm::DeviceFactor::profiles({&factor}, deltas)[0];
-    return product_;
   }
 
   std::vector<std::vector<SmallWay>> ways() const override {
@@ -79,6 +67,48 @@ class Device final : public BatchMultiplier {
     return products() * each + batches_ * once + cost_of_sample(*way.form);
   }
 
+ protected:
+  const System& system_;
+  const Options& options_;
+  const mgemm::Cutoff& cutoff_;
+  std::int64_t rows_;
+  mgemm::AnalysedProduct product_;  ///< of the shape of a product of batches
+
+ private:
+  double products() const { return batches_ * (batches_ + 1) / 2; }
+
+  /// What DeviceEnergySample takes at least: two products of its rows in double, and one trial. Or energy_sensitivity.
+  double cost_of_sample(const FormTraits& form) const {
+    if (!cutoff_.automatic) return 0;
+    const double pairs = double(system_.pairs());
+    if (cutoff_.assurance == mgemm::Assurance::certain) return pairs * pairs / sensitivity_terms;
+    const double numbers = double(system_.pairs()) * double(system_.auxiliary);
+    const double flops = 2 * double(SampledEnergyError::rows) * numbers;
+    return 2 * flops / cost_.double_flops + form.products() * flops / cost_.flops_of(form.form) +
+           (3 * 8 + 2 * form.bytes * form.parts) * numbers / cost_.bytes + 2 * cost_.wait;
+  }
+
+  double batches_;
+  mgemm::DeviceCostModel cost_;
+};
+
+class Device final : public DeviceCosts {
+ public:
+  Device(const System& system, const double* b, const Options& options, std::int64_t batch)
+      : DeviceCosts(system, options, batch), b_(b) {}
+
+  const mgemm::AnalysedProduct& analysed() override {
+    if (!product_.a.deltas.empty()) return product_;
+    mgemm::DeviceFactor factor({b_, system_.pairs(), system_.auxiliary, system_.auxiliary, true}, mgemm::Side::left);
+    const double quantile =
+        cutoff_.automatic ? mgemm::DeviceFactor::samples({&factor})[0].quantile(mgemm::cutoff_quantile) : 0;
+    factor.analyse(mgemm::cutoffs_of(cutoff_, quantile, 0).front());
+    factor.check_finite("B", mgemm::Order::rows);
+    const std::vector<double> deltas = mgemm::cutoffs_of(cutoff_, quantile, factor.max_abs());
+    product_.a = product_.b = mgemm::DeviceFactor::profiles({&factor}, deltas)[0];
+    return product_;
+  }
+
   /// The parts of B for both sides, the lists of large elements and what a product takes.
   std::int64_t bytes(const SmallWay& way, std::int64_t large) const override {
     const std::int64_t factors =
@@ -100,28 +130,41 @@ class Device final : public BatchMultiplier {
   }
 
  private:
-  double products() const { return batches_ * (batches_ + 1) / 2; }
+  const double* b_;
+  std::optional<DeviceEnergySample> sample_;
+};
 
-  /// What DeviceEnergySample takes at least: two products of its rows in double, and one trial. Or energy_sensitivity.
-  double cost_of_sample(const FormTraits& form) const {
-    if (!cutoff_.automatic) return 0;
-    const double pairs = double(system_.pairs());
-    if (cutoff_.assurance == mgemm::Assurance::certain) return pairs * pairs / sensitivity_terms;
-    const double numbers = double(system_.pairs()) * double(system_.auxiliary);
-    const double flops = 2 * double(SampledEnergyError::rows) * numbers;
-    return 2 * flops / cost_.double_flops + form.products() * flops / cost_.flops_of(form.form) +
-           (3 * 8 + 2 * form.bytes * form.parts) * numbers / cost_.bytes + 2 * cost_.wait;
+/// Of a B in the host's memory, blocks of which pass through the device.
+class DeviceOfOrbitals final : public DeviceCosts {
+ public:
+  DeviceOfOrbitals(const System& system, const EachOrbital& b, const Options& options, std::int64_t batch,
+                   std::int64_t cap)
+      : DeviceCosts(system, options, batch), b_(b), cap_(cap) {}
+
+  const mgemm::AnalysedProduct& analysed() override {
+    if (product_.a.deltas.empty()) {
+      analysis_ = analyse_orbitals(system_, b_, cutoff_);
+      product_.a = product_.b = analysis_.profile;
+    }
+    return product_;
   }
 
-  const System& system_;
-  const double* b_;
-  const Options& options_;
-  const mgemm::Cutoff& cutoff_;
-  std::int64_t rows_;
-  double batches_;
-  mgemm::DeviceCostModel cost_;
-  mgemm::AnalysedProduct product_;  ///< of the shape of a product of batches
-  std::optional<DeviceEnergySample> sample_;
+  /// With as many large elements in each orbital as there are on average.
+  std::int64_t bytes(const SmallWay& way, std::int64_t large) const override {
+    return split_stream_costs(system_, *way.form, large / system_.occupied + 1, 1).smallest();
+  }
+  std::int64_t free_bytes() const override { return cap_; }
+
+  std::vector<double> squares_of_rows() override { return squares_of_orbitals(b_); }
+  double take_sample(const std::vector<double>&, const std::vector<double>*) override { no_sample(); }
+  SampledErrors errors(const SmallWay&, double) override { no_sample(); }
+
+  std::int64_t most_above(double delta) const { return analysis_.most_above(delta); }
+
+ private:
+  const EachOrbital& b_;
+  std::int64_t cap_;
+  OrbitalAnalysis analysis_;
 };
 
 }  // namespace
@@ -130,6 +173,21 @@ SplitChoice choose_split_on_device(const System& system, const std::vector<doubl
                                    const Step3Errors& errors, const Options& options, std::int64_t batch) {
   Device device(system, b, options, batch);
   return choose_split(system, root, errors, options, device);
+}
+
+StreamedSplit choose_split_of_orbitals_there(const System& system, const std::vector<double>& root,
+                                             const EachOrbital& b, const Step3Errors& errors, const Options& options,
+                                             std::int64_t batch, std::int64_t cap) {
+  DeviceOfOrbitals device(system, b, options, batch, cap);
+  const SplitChoice choice = choose_split(system, root, errors, options, device);
+  return {choice, choice.split ? device.most_above(choice.delta) : 0};
+}
+
+StreamCosts split_stream_costs(const System& system, const FormTraits& form, std::int64_t large, std::int64_t batch) {
+  const std::int64_t v = system.virtuals, n = system.auxiliary, none = mgemm::DeviceFactor::bytes(0, n, form);
+  const std::int64_t exact = 8 * v * n, parts = mgemm::DeviceFactor::bytes(v, n, form) - none + 12 * large;
+  return {exact + parts, 2 * exact + parts, 8 * v * v,
+          2 * none + mgemm::multiply_bytes(batch * v, batch * v, n) + stream_reserve};
 }
 
 DeviceEnergySample::DeviceEnergySample(const System& system, const double* b, const std::vector<double>& squares,

@@ -6,6 +6,7 @@
 #include "modules/mgemm/product/cuda/factor.h"
 #include "modules/ri_mp2/cuda/kernels.h"
 #include "modules/ri_mp2/split_choice.h"
+#include "modules/ri_mp2/stream/plan.h"
 
 #include <cstdint>
 #include <optional>
@@ -18,6 +19,20 @@ namespace quadrille::ri_mp2 {
 /// at.
 SplitChoice choose_split_on_device(const System& system, const std::vector<double>& root, const double* b,
                                    const Step3Errors& errors, const Options& options, std::int64_t batch);
+
+/// choose_split_of_orbitals() for a GPU, through `cap` bytes of whose memory B passes.
+StreamedSplit choose_split_of_orbitals_there(const System& system, const std::vector<double>& root,
+                                             const EachOrbital& b, const Step3Errors& errors, const Options& options,
+                                             std::int64_t batch, std::int64_t cap);
+
+/// Of the device's memory, for orbital energies, sums and the like.
+constexpr std::int64_t stream_reserve = std::int64_t(1) << 18;
+
+/// What a split product of units of `batch` orbitals takes there, with so many large elements in an orbital: of units
+/// that stay the rows of B and their parts for the right side; of one that passes its rows in two buffers and parts for
+/// the left side.
+StreamCosts split_stream_costs(const System& system, const mgemm::FormTraits& form, std::int64_t large,
+                               std::int64_t batch);
 
 /// SampledEnergyError with everything on the device: rows of the sample are multiplied there in the form that is tried,
 /// scaled as all of B is. Takes 3 x 128 numbers for every ia, and for a trial the parts of B. Where step 3 was a split

@@ -25,4 +25,10 @@ inline System generated_system(const TaskContext& context) {
                           &find_backend(context.backend()));
 }
 
+/// The same, whose (ia|P) is made orbital by orbital, by the CPU, when it is asked for.
+inline System generated_on_demand(const TaskContext& context) {
+  return generated_on_demand(context.integer("generated.occupied"), context.integer("generated.virtual"),
+                             context.integer("generated.auxiliary"), std::uint64_t(context.integer("generated.seed")));
+}
+
 }  // namespace quadrille::ri_mp2

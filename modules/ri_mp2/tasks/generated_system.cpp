@@ -49,7 +49,8 @@ std::vector<double> make_energies(std::int64_t count, std::int64_t core, std::ui
   return out;
 }
 
-std::vector<double> draw_b(std::int64_t pairs, std::int64_t auxiliary, std::uint64_t seed) {
+/// Rows [first, first + rows) of B.
+std::vector<double> draw_b(std::int64_t first, std::int64_t rows, std::int64_t auxiliary, std::uint64_t seed) {
   std::vector<double> weight(static_cast<std::size_t>(auxiliary));
   double squares = 0;
   for (std::int64_t q = 0; q < auxiliary; ++q) {
@@ -61,42 +62,39 @@ std::vector<double> draw_b(std::int64_t pairs, std::int64_t auxiliary, std::uint
   const double mean_square = squares / double(auxiliary) *
                              std::exp(2 * (pair_deviation * pair_deviation + element_deviation * element_deviation));
   const double scale = rms_times_auxiliary / double(auxiliary) / std::sqrt(mean_square);
-  std::vector<double> b(static_cast<std::size_t>(pairs * auxiliary));
+  std::vector<double> b(static_cast<std::size_t>(rows * auxiliary));
 #pragma omp parallel for
-  for (std::int64_t ia = 0; ia < pairs; ++ia) {
-    SiteRandom random = random_at(seed, ia, of_b);
+  for (std::int64_t row = 0; row < rows; ++row) {
+    SiteRandom random = random_at(seed, first + row, of_b);
     const double of_pair = scale * std::exp(pair_deviation * random.normal());
     for (std::int64_t q = 0; q < auxiliary; ++q) {
       const double sign = random.integer() % 2 == 0 ? 1 : -1;
-      b[std::size_t(ia * auxiliary + q)] =
+      b[std::size_t(row * auxiliary + q)] =
           sign * of_pair * weight[std::size_t(q)] * std::exp(element_deviation * random.normal());
     }
   }
   return b;
 }
 
-/// A B, B being n x n; both stored by rows.
-std::vector<double> product(const std::vector<double>& a, const std::vector<double>& b, std::int64_t rows,
-                            std::int64_t n, Backend* backend) {
-  std::vector<double> c(static_cast<std::size_t>(rows * n));
+/// C = A B, B being n x n; all stored by rows.
+void multiply(const double* a, const std::vector<double>& b, std::int64_t rows, std::int64_t n, Backend* backend,
+              double* c) {
   const mgemm::Gemm<double> gemm{.order = mgemm::Order::rows,
                                  .m = rows,
                                  .n = n,
                                  .k = n,
-                                 .a = a.data(),
+                                 .a = a,
                                  .lda = n,
                                  .b = b.data(),
                                  .ldb = n,
-                                 .c = c.data(),
+                                 .c = c,
                                  .ldc = n};
   (void)mgemm::cleaver(gemm, {0, backend});
-  return c;
 }
 
-}  // namespace
-
-System generated_system(std::int64_t occupied, std::int64_t virtuals, std::int64_t auxiliary, std::uint64_t seed,
-                        Backend* backend) {
+/// All but (ia|P).
+System system_without_integrals(std::int64_t occupied, std::int64_t virtuals, std::int64_t auxiliary,
+                                std::uint64_t seed) {
   if (occupied < 1 || virtuals < 1 || auxiliary < 1) {
     throw Error(ErrorCode::invalid_input,
                 fmt::format("a system needs at least one occupied, virtual and auxiliary function; got {}, {} and {}",
@@ -106,9 +104,36 @@ System generated_system(std::int64_t occupied, std::int64_t virtuals, std::int64
   system.eps_occupied = make_energies(occupied, occupied / 4, seed, of_occupied, -1.2, -0.42);
   system.eps_virtual = make_energies(virtuals, 0, seed, of_virtuals, 0.18, 3.2);
   system.p_q = make_metric(auxiliary, seed);
-  const std::vector<double> root =
-      product(system.p_q, inverse_square_root(system.p_q, auxiliary), auxiliary, auxiliary, nullptr);
-  system.ia_p = product(draw_b(system.pairs(), auxiliary, seed), root, system.pairs(), auxiliary, backend);
+  return system;
+}
+
+/// (P|Q)^{1/2}.
+std::vector<double> square_root(const System& system) {
+  const std::int64_t n = system.auxiliary;
+  std::vector<double> root(static_cast<std::size_t>(n * n));
+  multiply(system.p_q.data(), inverse_square_root(system.p_q, n), n, n, nullptr, root.data());
+  return root;
+}
+
+}  // namespace
+
+System generated_system(std::int64_t occupied, std::int64_t virtuals, std::int64_t auxiliary, std::uint64_t seed,
+                        Backend* backend) {
+  System system = system_without_integrals(occupied, virtuals, auxiliary, seed);
+  system.ia_p.resize(std::size_t(system.pairs() * auxiliary));
+  multiply(draw_b(0, system.pairs(), auxiliary, seed).data(), square_root(system), system.pairs(), auxiliary, backend,
+           system.ia_p.data());
+  return system;
+}
+
+System generated_on_demand(std::int64_t occupied, std::int64_t virtuals, std::int64_t auxiliary, std::uint64_t seed) {
+  System system = system_without_integrals(occupied, virtuals, auxiliary, seed);
+  system.read_ia_p = [=, root = square_root(system)](std::int64_t first, std::int64_t count, double* to) {
+    for (std::int64_t i = first; i < first + count; ++i) {  // one by one, so that little memory is taken
+      multiply(draw_b(i * virtuals, virtuals, auxiliary, seed).data(), root, virtuals, auxiliary, nullptr,
+               to + (i - first) * virtuals * auxiliary);
+    }
+  };
   return system;
 }
 

@@ -26,4 +26,8 @@ namespace quadrille::ri_mp2 {
 QUADRILLE_API System generated_system(std::int64_t occupied, std::int64_t virtuals, std::int64_t auxiliary,
                                       std::uint64_t seed, Backend* backend = nullptr);
 
+/// The same system without (ia|P), which System::read_ia_p makes, by the CPU.
+QUADRILLE_API System generated_on_demand(std::int64_t occupied, std::int64_t virtuals, std::int64_t auxiliary,
+                                         std::uint64_t seed);
+
 }  // namespace quadrille::ri_mp2

@@ -20,16 +20,24 @@ void require_dims(const Hdf5Reader& file, const char* name, const std::vector<st
 }  // namespace
 
 System read_system(const Hdf5Reader& file) {
+  System system = open_system(file);
+  system.ia_p = file.read("ia_P", 3).data;
+  system.read_ia_p = {};
+  return system;
+}
+
+System open_system(const Hdf5Reader& file) {
   check_system(file);
-  Hdf5Array ia_p = file.read("ia_P", 3);
-  return {ia_p.dims[0],
-          ia_p.dims[1],
-          ia_p.dims[2],
-          std::move(ia_p.data),
+  const std::vector<std::int64_t> ia_p = file.dims("ia_P", 3);
+  return {ia_p[0],
+          ia_p[1],
+          ia_p[2],
+          {},
           file.read("P_Q", 2).data,
           file.read("eps_occ", 1).data,
           file.read("eps_vir", 1).data,
-          file.path()};
+          file.path(),
+          [&file](std::int64_t first, std::int64_t count, double* to) { file.read_part("ia_P", 3, first, count, to); }};
 }
 
 void check_system(const Hdf5Reader& file) {

@@ -10,6 +10,9 @@ namespace quadrille::ri_mp2 {
 /// check_orbital_energies.
 System read_system(const Hdf5Reader& file);
 
+/// The same without (ia|P), which System::read_ia_p reads when it is asked for: the file must stay open until then.
+System open_system(const Hdf5Reader& file);
+
 /// The same without reading the integrals.
 void check_system(const Hdf5Reader& file);
 

@@ -24,6 +24,7 @@ Options read_options(const TaskContext& context) {
   options.products = mgemm::read_precision(context);
   options.step3 = context.has("delta_step3") ? mgemm::read_cutoff(context, "delta_step3") : options.products.cutoff;
   options.memory = context.integer("memory") << 20;
+  options.memory_cap = context.integer("memory_cap") << 20;
   return options;
 }
 
@@ -32,9 +33,15 @@ void check(const TaskContext& context) {
   if (context.has("file")) check_system(Hdf5Reader(context.input_file("file")));
 }
 
+/// The generated system of the job; with a cap on the memory its (ia|P) is made when it is asked for.
+System made_system(const TaskContext& context, const Options& options) {
+  return options.memory_cap > 0 ? generated_on_demand(context) : generated_system(context);
+}
+
 Json step_json(const Step& step) {
   Json out = {{"form", step.form}, {"seconds", step.seconds}, {"gflops", step.flops / step.seconds * 1e-9}};
   if (step.energy_error > 0) out["energy_error"] = step.energy_error;
+  if (step.streamed > 0) out["streamed_bytes"] = step.streamed;
   return out;
 }
 
@@ -46,8 +53,9 @@ double spin_component_scaled(const Energy& energy) {
 void compute(const TaskContext& context) {
   std::optional<Hdf5Reader> file;
   if (context.has("file")) file.emplace(context.input_file("file"));
-  const System system = file ? read_system(*file) : generated_system(context);
   Options options = read_options(context);
+  const System system = file ? open_system(*file) : made_system(context, options);
+  options.scratch = context.scratch_file(context.text("scratch") + "/" + context.task_name() + ".scratch");
   options.backend = &find_backend(context.backend());
   options.progress = [&](double fraction) { context.progress_or_stop("integrals and energy", fraction); };
   const Energy energy = correlation_energy(system, options);
@@ -65,6 +73,7 @@ void compute(const TaskContext& context) {
               {"step3", step_json(energy.step3)},
               {"step4", step_json(energy.step4)},
               {"energy", {{"seconds", energy.energy_seconds}}}};
+  if (energy.stream.memory > 0) out["stream"] = {{"memory", energy.stream.memory}, {"kept", energy.stream.kept}};
   if (const std::optional<double> known = file ? file->attribute("e_mp2_corr") : std::nullopt) {
     out["of_file"] = *known;
     out["deviation"] = energy.correlation - *known;
@@ -90,7 +99,17 @@ constexpr quadrille_parameter parameters[] = {
            "a sample of the integrals in double",
            "measured", mgemm::sampled_assurances),
     mgemm::always_split_parameter,
-    memory("memory for a batch of integrals; (ia|P), B and, with mgemm, the split of B come on top", "1024", 1)};
+    memory("memory for a batch of integrals; (ia|P), B and, with mgemm, the split of B come on top", "1024", 1),
+    integer(
+        "memory_cap",
+        "memory for steps 3 and 4, (ia|P), B and the integrals, of a GPU or of the host; where it is less than they "
+        "take, blocks of B pass through: from `scratch`, or for a GPU from the host's memory; 0: what is free",
+        "0", within(0, 1 << 30), "MiB"),
+    text("scratch",
+         "on a CPU, the folder for B that does not fit into memory, relative to the output folder: a file without a "
+         "name, "
+         "which is gone when the task ends",
+         ".")};
 
 constexpr const char* sources[] = {"file", "generated", nullptr};
 constexpr const char* const* one_source[] = {sources, nullptr};

@@ -343,8 +343,19 @@ Hdf5Array Hdf5Reader::read(const std::string& dataset, int rank) const {
   require_memory(double(set.count()) * sizeof(double), fmt::format("{}: dataset {}", path_, dataset));
   array.data.resize(set.count());
   if (set.count() == 0) return array;
-  read_part(set, std::vector<hsize_t>(array.dims.size(), 0), {array.dims.begin(), array.dims.end()}, array.data.data());
+  quadrille::read_part(set, std::vector<hsize_t>(array.dims.size(), 0), {array.dims.begin(), array.dims.end()},
+                       array.data.data());
   return array;
+}
+
+void Hdf5Reader::read_part(const std::string& dataset, int rank, std::int64_t first, std::int64_t count,
+                           double* to) const {
+  const QuietHdf5 quiet;
+  const Dataset set(file_, path_, dataset, rank);
+  std::vector<hsize_t> from(set.dims().size(), 0), counts(set.dims().begin(), set.dims().end());
+  from[0] = hsize_t(first);
+  counts[0] = hsize_t(count);
+  if (set.count() > 0 && count > 0) quadrille::read_part(set, from, counts, to);
 }
 
 std::optional<double> Hdf5Reader::attribute(const std::string& name) const {

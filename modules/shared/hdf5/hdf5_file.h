@@ -30,6 +30,8 @@ class QUADRILLE_API Hdf5Reader {
   /// A dataset of `rank` indices, of floating-point numbers of any width; ErrorCode::numerical, naming the place, for
   /// one that is not finite.
   Hdf5Array read(const std::string& dataset, int rank) const;
+  /// Of the first index [first, first + count) only, which must be there; into `to`.
+  void read_part(const std::string& dataset, int rank, std::int64_t first, std::int64_t count, double* to) const;
   /// Its extents only.
   std::vector<std::int64_t> dims(const std::string& dataset, int rank) const;
   /// A real attribute of the file; none when it has no such attribute.

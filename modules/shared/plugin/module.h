@@ -293,6 +293,10 @@ typedef struct quadrille_host {
   /* Where the links of the task come from, as a JSON object: of a file {"file": NAME, "origin": what the file says, as
    * above; absent if it says nothing}; of an earlier task {"task": NAME}. Null for a start, or the links of a host. */
   const char* (*links_origin)(quadrille_run* run);
+
+  /* The path of a file, given relative to the output folder, for what a task cannot hold in memory: no result, so that
+   * the task is to remove it, also when it fails. */
+  quadrille_status (*scratch_file)(quadrille_run* run, const char* name, const char** file);
 } quadrille_host;
 
 /* ---- the module ---- */

@@ -91,6 +91,12 @@ class TaskContext {
     const std::vector<const char*> all = list<const char*>(host_->text, path);
     return {all.begin(), all.end()};
   }
+  /// The path, relative to the output folder, of a file that the task is to remove.
+  std::string scratch_file(const std::string& name) const {
+    const char* file = nullptr;
+    demand(host_->scratch_file(run_, name.c_str(), &file));
+    return file;
+  }
 
   std::string task_name() const { return host_->task_name(run_); }
   std::string backend() const { return host_->backend(run_); }

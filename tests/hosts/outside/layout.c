@@ -170,6 +170,8 @@ int main(void) {
   MEMBER(quadrille_ri_mp2_options, memory);
   MEMBER(quadrille_ri_mp2_options, delta);
   MEMBER(quadrille_ri_mp2_options, target_error);
+  MEMBER(quadrille_ri_mp2_options, memory_cap);
+  MEMBER(quadrille_ri_mp2_options, scratch);
   printf("quadrille_ri_mp2_energy %zu\n", sizeof(quadrille_ri_mp2_energy));
   MEMBER(quadrille_ri_mp2_energy, struct_size);
   MEMBER(quadrille_ri_mp2_energy, padding);
@@ -180,6 +182,7 @@ int main(void) {
   MEMBER(quadrille_ri_mp2_energy, seconds);
   MEMBER(quadrille_ri_mp2_energy, batch);
   MEMBER(quadrille_ri_mp2_energy, form);
+  MEMBER(quadrille_ri_mp2_energy, streamed);
   VALUE(QUADRILLE_BLOCK_GENERAL);
   VALUE(QUADRILLE_BLOCK_SYMMETRIC);
   VALUE(QUADRILLE_BLOCK_ANTISYMMETRIC);

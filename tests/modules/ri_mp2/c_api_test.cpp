@@ -2,11 +2,13 @@
 #include "modules/ri_mp2/capi/c_api.h"
 
 #include "tests/modules/ri_mp2/systems.h"
+#include "tests/testing/temporary_folder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 
@@ -78,6 +80,33 @@ TEST(RiMp2InC, BTakesThePlaceOfIntegralsAndMetric) {
   system.ia_p = make_b(system, {}, ignored);
   ASSERT_EQ(call(system, nullptr, nullptr, of_b), QUADRILLE_DONE) << quadrille_ri_mp2_message();
   EXPECT_NEAR(of_b.correlation, of_integrals.correlation, 1e-13 * std::abs(of_integrals.correlation));
+}
+
+TEST(RiMp2InC, ACapLeavesTheEnergyAsItIs) {
+  const System system = random_system(20, 12, 30);
+  quadrille_ri_mp2_energy whole = fresh(), capped = fresh();
+  ASSERT_EQ(call(system, system.p_q.data(), nullptr, whole), QUADRILLE_DONE);
+  EXPECT_EQ(whole.streamed, 0);
+  const testing::TemporaryFolder folder;
+  const std::string scratch = folder.file("scratch");
+  quadrille_ri_mp2_options options{};
+  options.struct_size = sizeof options;
+  options.memory_cap = 20 * 12 * 30 * 8 / 4;
+  options.scratch = scratch.c_str();
+  for (const double* p_q : {system.p_q.data(), static_cast<const double*>(nullptr)}) {
+    ASSERT_EQ(call(system, p_q, nullptr, whole), QUADRILLE_DONE);
+    ASSERT_EQ(call(system, p_q, &options, capped), QUADRILLE_DONE) << quadrille_ri_mp2_message();
+    EXPECT_NEAR(capped.correlation, whole.correlation, 1e-12 * std::abs(whole.correlation));
+    EXPECT_GT(capped.streamed, 2 * 20 * 12 * 30 * 8);
+    EXPECT_EQ(folder.count(), 0);
+  }
+  options.memory_cap = 100;
+  EXPECT_EQ(call(system, system.p_q.data(), &options, capped), QUADRILLE_INVALID_INPUT);
+  EXPECT_THAT(quadrille_ri_mp2_message(), HasSubstr("the smallest that does is "));
+  // A program built before there was a cap.
+  options.struct_size = offsetof(quadrille_ri_mp2_options, memory_cap);
+  whole.struct_size = offsetof(quadrille_ri_mp2_energy, streamed);
+  EXPECT_EQ(call(system, system.p_q.data(), &options, whole), QUADRILLE_DONE) << quadrille_ri_mp2_message();
 }
 
 TEST(RiMp2InC, ErrorsAreStatusCodesWithMessages) {

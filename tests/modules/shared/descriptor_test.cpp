@@ -116,7 +116,8 @@ TEST(Descriptor, LayoutOfTheHost) {
   AT(quadrille_host, set_links, 360);
   AT(quadrille_host, describe_links, 368);
   AT(quadrille_host, links_origin, 376);
-  EXPECT_EQ(sizeof(quadrille_host), 384u);
+  AT(quadrille_host, scratch_file, 384);
+  EXPECT_EQ(sizeof(quadrille_host), 392u);
 }
 
 TEST(Descriptor, LayoutOfFunctions) {

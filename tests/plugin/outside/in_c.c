@@ -9,7 +9,7 @@
 static const quadrille_parameter echo_parameters[] = {
     {.name = "number",
      .type = QUADRILLE_INTEGER,
-     .help = "to be given back; 13 to 55 call the host wrongly, 99 says that it has not converged",
+     .help = "to be given back; 13 to 56 call the host wrongly, 99 says that it has not converged",
      .default_text = "7"}};
 static const quadrille_parameter element[] = {{.name = "element", .type = QUADRILLE_REAL, .help = "of a matrix"}};
 static const quadrille_parameter product_parameters[] = {
@@ -57,6 +57,7 @@ static void ask_for_nothing(const quadrille_host* host, quadrille_run* run, int6
     case 53: (void)host->gather(run, &number, 1, NULL); break;
     case 54: (void)host->broadcast(run, NULL, 1, 0); break;
     case 55: (void)host->exchange(run, 0, NULL, &number, 1); break;
+    case 56: (void)host->scratch_file(run, "other.txt", NULL); break;
     default: break;
   }
 }
