@@ -29,9 +29,8 @@ struct Problem {
 /// vectors large matrices are reduced to a band first. Refinement takes all vectors, of which then only the wanted ones
 /// are refined; an interval is that of eigenvalues before it. Every call takes as many threads as OpenMP would. Errors:
 /// ErrorCode::invalid_input for sizes that do not match, for a fraction beyond n or an interval without an eigenvalue,
-/// for refinement without vectors;
-/// ErrorCode::numerical for elements that are not finite, naming the place, and for eigenvalues outside the range of
-/// doubles; ErrorCode::unsupported for n beyond 2^31 - 1; NotEnoughMemory.
+/// for refinement without vectors; ErrorCode::numerical for elements that are not finite, naming the place, and for
+/// eigenvalues outside the range of doubles; ErrorCode::unsupported for n beyond 2^31 - 1; NotEnoughMemory.
 template <class T>
 QUADRILLE_API Pairs<T> solve(const Problem<T>& problem);
 

@@ -41,12 +41,14 @@ DenseDensity<BlockMatrix<double>> dense_density(const BlockMatrix<double>& h, co
                                                 const CountOccupied& occupied, DenseFactor<BlockMatrix<double>>& kept) {
   const std::int64_t n = h.rows().total();
   if (!h.grid()) {
-    require_dense_memory(n);
+    if (!kept) require_dense_memory(n);
     return dense_on_one_rank(h, s, occupied, kept);
   }
   double collected_bytes = double(h.bytes() + s.bytes());
   h.grid()->ranks().sum(&collected_bytes, 1);
-  on_first_rank(h.grid()->ranks(), [&] { require_dense_memory(n, collected_bytes); });
+  on_first_rank(h.grid()->ranks(), [&] {
+    if (!kept) require_dense_memory(n, collected_bytes);
+  });
   const BlockMatrix<double> whole_h = collected(h), whole_s = collected(s);
   DenseDensity<BlockMatrix<double>> out{std::vector<double>(std::size_t(n)), {}};
   out.p = made_on_first(h.rows(), Symmetry::symmetric, [&](const BlockSizes&) {

@@ -75,13 +75,14 @@ Density<M> density_matrix(const M& h, const M& s, const DensityOptions& options)
 /// "not converged: residual 2.1e-02 after 100 iterations".
 std::string not_converged_text(const FunctionReport& last);
 
-/// The Cholesky factor of S, made by the first dense_density() and used by those that follow with the same S.
+/// The type of the Cholesky factor of an M.
 template <class M>
 struct DenseFactorOf;
 template <>
 struct DenseFactorOf<BlockMatrix<double>> {
   using Type = eigen::Factor<double>;
 };
+/// That of S, made by the first dense_density() and used by those that follow with the same S.
 template <class M>
 using DenseFactor = std::shared_ptr<const typename DenseFactorOf<M>::Type>;
 

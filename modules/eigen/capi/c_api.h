@@ -26,7 +26,8 @@ extern "C" {
 /* Statuses (modules/shared/plugin/handles.h): QUADRILLE_INVALID_HANDLE for a factor that has been destroyed;
  * QUADRILLE_INVALID_INPUT for a null pointer, sizes that do not match, an unknown letter, an interval without an
  * eigenvalue; QUADRILLE_NUMERICAL for a NaN or an infinity in A or B, and a B that is not positive definite (the
- * message says which leading submatrix is not); QUADRILLE_NO_MEMORY, with the number of bytes.
+ * message says which leading submatrix is not); QUADRILLE_UNSUPPORTED for a backend that is not there, and sizes beyond
+ * what LAPACK or the GPU takes; QUADRILLE_NO_MEMORY, with the number of bytes.
  */
 
 /* The Cholesky factor of B, for all problems with the same B. */

@@ -143,6 +143,7 @@ struct DeviceFactor<T>::Data {
   std::int64_t n;
   Matrix<T> l;  ///< B is 2^exponent L L^H
   Phase made;
+  int device;
 };
 
 template <class T>
@@ -152,7 +153,7 @@ DeviceFactor<T>::DeviceFactor(std::int64_t n, const T* b, std::int64_t ldb, Tria
   require_limits<T>(n, {processors(), shared_memory_limit()});
   require_device_memory(double(n) * double(n) * sizeof(T), fmt::format("the Cholesky factor of {} rows", n),
                         "use --backend cpu");
-  data_ = std::make_unique<Data>(Data{n, sent_matrix(n, b, ldb, triangle, name), {}});
+  data_ = std::make_unique<Data>(Data{n, sent_matrix(n, b, ldb, triangle, name), {}, current_device()});
   Phases phases({}, 0);
   phases.run(phase::cholesky, cube<T>(n, 1.0 / 3), [&] {
     const std::int64_t minor = factor_cholesky(n, data_->l.elements.get(), n);
@@ -211,6 +212,10 @@ Left<T> solve_there(const DeviceProblem<T>& problem, const std::function<void(st
   check_sizes<T>(n, problem.lda, "A");
   if (problem.b != nullptr && problem.b->n() != n) {
     throw Error(ErrorCode::invalid_input, fmt::format("A has {} rows, but B has {}", n, problem.b->n()));
+  }
+  if (problem.b != nullptr && problem.b->data().device != current_device()) {
+    throw Error(ErrorCode::invalid_input, fmt::format("the factor of B is on GPU {}, and the current one is GPU {}",
+                                                      problem.b->data().device, current_device()));
   }
   problem.fraction.check(n);
   require_device<T>(n, problem.fraction, false);

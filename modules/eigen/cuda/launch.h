@@ -8,10 +8,14 @@
 
 namespace quadrille::eigen {
 
-inline int device_attribute(cudaDeviceAttr attribute) {
-  int device = 0, value = 0;
+inline int current_device() {
+  int device = 0;
   QUADRILLE_CUDA_CHECK(cudaGetDevice(&device));
-  QUADRILLE_CUDA_CHECK(cudaDeviceGetAttribute(&value, attribute, device));
+  return device;
+}
+inline int device_attribute(cudaDeviceAttr attribute) {
+  int value = 0;
+  QUADRILLE_CUDA_CHECK(cudaDeviceGetAttribute(&value, attribute, current_device()));
   return value;
 }
 inline int processors() { return device_attribute(cudaDevAttrMultiProcessorCount); }

@@ -136,17 +136,9 @@ void ResidualWork<T>::run(std::int64_t count, const T* x, const double* lambda, 
   }
 }
 
-template <class T>
-double residual_flops(std::int64_t n, std::int64_t count, int slices, bool generalized) {
-  const double products = (generalized ? 2 : 1) * slices * (slices + 1) / 2.0;
-  return (is_complex<T> ? 8 : 2) * products * double(n) * double(n) * double(count);
-}
-
 template int slices_for<double>(std::int64_t, double);
 template int slices_for<std::complex<double>>(std::int64_t, double);
 template struct ResidualWork<double>;
 template struct ResidualWork<std::complex<double>>;
-template double residual_flops<double>(std::int64_t, std::int64_t, int, bool);
-template double residual_flops<std::complex<double>>(std::int64_t, std::int64_t, int, bool);
 
 }  // namespace quadrille::eigen

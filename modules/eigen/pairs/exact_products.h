@@ -24,8 +24,4 @@ struct ResidualWork {
   void run(std::int64_t count, const T* x, const double* lambda, T* r, T* s) const;
 };
 
-/// Real multiplications and additions of run().
-template <class T>
-double residual_flops(std::int64_t n, std::int64_t count, int slices, bool generalized);
-
 }  // namespace quadrille::eigen

@@ -78,10 +78,13 @@ double Defective<T>::bits(IndexRange active) const {
 
 template <class T>
 void Defective<T>::measure(std::int64_t j, const T* w, const T* g, Defects& to) const {
-  if (const double length = length_of(p_.n, w); length > 0) to.defect = std::max(to.defect, length / scale(j));
+  constexpr double bad = std::numeric_limits<double>::infinity();
+  const double length = length_of(p_.n, w);
+  if (length > 0) to.defect = std::max(to.defect, length / scale(j));
   double sum = 0;
   for (std::int64_t i = wanted_.first; i < wanted_.first + wanted_.count; ++i) sum += std::abs(g[i] - T(i == j));
   to.orthogonality = std::max(to.orthogonality, sum / double(p_.n));
+  if (!std::isfinite(sum_of_sizes(p_.n, w)) || !std::isfinite(sum)) to.defect = to.orthogonality = bad;  // also NaN
 }
 
 template <class T>

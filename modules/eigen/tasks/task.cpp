@@ -48,7 +48,7 @@ Accuracy accuracy_of(const std::vector<Refinement>& steps) {
 
 void check_task(const TaskContext& context) {
   const Request request = request_of(context, false, *single_process());
-  if (request.fraction.kind() == Fraction::Kind::none) (void)refinement_of(context, request);
+  (void)refinement_of(context, request);
 }
 
 /// Everything that is in the host's memory at once: A and the factor of B, for a check copies of both, and what solve()

@@ -73,7 +73,9 @@ DenseDensity<DeviceMatrix> dense_density(const DeviceMatrix& h, const DeviceMatr
   release_windows(grid);
   double collected_bytes = double(h.bytes() + s.bytes());
   grid->ranks().sum(&collected_bytes, 1);
-  on_first_rank(grid->ranks(), [&] { require_dense_memory_on_device(h.rows().total(), collected_bytes); });
+  on_first_rank(grid->ranks(), [&] {
+    if (!kept) require_dense_memory_on_device(h.rows().total(), collected_bytes);
+  });
   const BlockMatrix<double> whole_h = collected(h.fetch()), whole_s = collected(s.fetch());
   std::vector<double> levels(std::size_t(h.rows().total()));
   const BlockMatrix<double> p = made_on_first(h.rows(), Symmetry::symmetric, [&](const BlockSizes&) {
