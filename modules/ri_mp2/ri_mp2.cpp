@@ -242,8 +242,17 @@ std::vector<double> inverse_square_root(const System& system) {
   }
 }
 
+bool needs_scratch(const System& system, const Options& options) {
+  require_functions(system);
+  if (on_device(options)) return false;
+  Options with_scratch = options;
+  if (with_scratch.scratch.empty()) with_scratch.scratch.push_back('.');
+  return stream_cap(system, with_scratch, batch_size(system, options)).has_value();
+}
+
 std::vector<double> make_b(const System& system, const Options& options, Energy& report) {
   check(system);
+  if (reads_ia_p(system)) return make_b(with_ia_p(system), options, report);
   std::vector<double> computed;
   const std::vector<double>& root = find_root(system, options, computed, report);
   report.step3 = {};

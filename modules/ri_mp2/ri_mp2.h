@@ -105,6 +105,10 @@ struct Energy {
 /// bytes needed and free, where the memory of a GPU runs out.
 QUADRILLE_API Energy correlation_energy(const System& system, const Options& options);
 
+/// Whether correlation_energy() wants a scratch file: B is on the host, and fits neither into the memory_cap nor,
+/// without one, into the memory that is free. Options::scratch does not count. Errors: those of sizes and of memory.
+QUADRILLE_API bool needs_scratch(const System& system, const Options& options);
+
 /// What correlation_energy demands of the orbital energies; the integrals are not looked at.
 void check_orbital_energies(const System& system);
 

@@ -164,6 +164,24 @@ TEST_F(RiMp2Job, AMemoryCapLeavesTheEnergyAsItIs) {
   EXPECT_NEAR(energy(), expected, 1e-9 * std::abs(expected)) << "the metric's condition is 1e5";
 }
 
+TEST_F(RiMp2Job, TheFolderOfTheScratchFileIsMade) {
+  const System system = testing::random_system(60, 100, 220);
+  write(system);
+  const double expected = results("")["e_corr"];
+  const std::string elsewhere = folder_.file("disk/of/mine");
+  for (const std::string& scratch : {std::string("parts/of_b"), elsewhere}) {
+    EXPECT_NEAR(results(", memory_cap: 1, scratch: " + scratch)["e_corr"].get<double>(), expected,
+                1e-12 * std::abs(expected));
+    EXPECT_THAT(files_in(std::filesystem::path(folder_.file("out")) / scratch), ::testing::IsEmpty());
+  }
+  results(", scratch: not_needed");
+  EXPECT_FALSE(std::filesystem::exists(folder_.file("out/not_needed")));
+  for (const char* command : {"check", "run"}) {
+    EXPECT_THAT(call(command, "ri_mp2, file: system.h5, scratch: " + file_ + "/below"),
+                ContainsRegex("job.yaml:1:[0-9]+: 'scratch': .*system.h5 is not a folder with write permission"));
+  }
+}
+
 TEST_F(RiMp2Job, ACapOrAFileThatWillNotDoIsSaid) {
   write(testing::random_system(6, 300, 230));  // rows of B of two orbitals, and the integrals of a pair: 1.7 MiB
   EXPECT_THAT(

@@ -198,6 +198,17 @@ class Modules(ProgramTest):
                 self.assertIn("quadrille: info: c_echo has been told a number\n", process.stderr)
                 self.assertEqual([name for name in os.listdir(self.path(str(number))) if "lime" in name], [])
 
+    def test_a_scratch_file_that_is_left_is_no_obstacle(self):
+        job = self.write_job({"run": [{"task": "c_echo", "number": 57}]})
+        for out, said in (("left", "it leaves a scratch file"), ("left", "it leaves a scratch file"),
+                          ("other", "it was not written by an earlier run")):
+            os.makedirs(self.path("other/parts"), exist_ok=True)
+            with open(self.path("other/parts/left.bin"), "w"):
+                pass
+            process = self.call("run", job, "--out", self.path(out), env=search("in_c"))
+            self.assertEqual(process.returncode, 1)
+            self.assertIn(said, process.stderr)
+
     def test_an_exception_past_every_guard_names_the_module(self):
         left = "quadrille: error: .*the module 'throwing': an exception escaped from its function '{}': thrown in {}\n"
         for place, said in (*((place, left.format(place, place)) for place in ("check", "outputs", "run")),

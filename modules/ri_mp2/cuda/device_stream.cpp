@@ -1,6 +1,7 @@
 // Steps 3 and 4 on a GPU with B in the host's memory: blocks of it pass through the device's.
 #include "core/backend/cuda/cuda_backend.h"
 #include "core/backend/cuda/device_array.h"
+#include "core/system/memory.h"
 #include "modules/mgemm/choice/forms.h"
 #include "modules/mgemm/product/cleaver.h"
 #include "modules/mgemm/product/cuda/device_product.h"
@@ -23,6 +24,7 @@ namespace {
 std::vector<double> b_from_device(const System& system, const Options& options, const std::vector<double>& root,
                                   std::int64_t cap, Step& step, Step3Errors& errors) {
   const double began = now();
+  require_memory(8.0 * double(system.ia_p.size()), "B");
   std::vector<double> b(system.ia_p.size());
   const mgemm::Gemm<double> gemm = product_of_step3(system, system.ia_p.data(), root.data(), b.data());
   errors = {};
@@ -43,6 +45,7 @@ std::vector<double> b_from_device(const System& system, const Options& options, 
 std::vector<float> single_b_from_device(const System& system, const Options& options, const std::vector<double>& root,
                                         std::int64_t cap, Step& step) {
   const double began = now();
+  require_memory(8.0 * double(system.ia_p.size()), "B with (ia|P) in single precision");
   const std::vector<float> ia_p(system.ia_p.begin(), system.ia_p.end()), rounded(root.begin(), root.end());
   std::vector<float> b(ia_p.size());
   const mgemm::Gemm<float> gemm = product_of_step3(system, ia_p.data(), rounded.data(), b.data());
@@ -215,14 +218,14 @@ void sum_plain_units_there(const System& system, const Options& options, const s
       energy);
 }
 
-/// `large`: elements of an orbital above the cutoff, at most.
-StreamPlan plan_split_there(const System& system, const mgemm::FormTraits& form, std::int64_t large, std::int64_t cap,
-                            std::int64_t most_batch) {
-  for (std::int64_t batch = most_batch; batch > 1; --batch) {
+/// Nothing where no split fits. `large`: elements of an orbital above the cutoff, at most.
+std::optional<StreamPlan> plan_split_there(const System& system, const mgemm::FormTraits& form, std::int64_t large,
+                                           std::int64_t cap, std::int64_t most_batch) {
+  for (std::int64_t batch = most_batch; batch > 0; --batch) {
     const StreamCosts costs = split_stream_costs(system, form, large, batch);
-    if (const std::optional<StreamPlan> plan = plan_stream(system.occupied, costs, cap, batch)) return *plan;
+    if (const std::optional<StreamPlan> plan = plan_stream(system.occupied, costs, cap, batch)) return plan;
   }
-  return require_plan(system, split_stream_costs(system, form, large, 1), least_of_step3_there(system), cap, 1);
+  return {};
 }
 
 void sum_split_units_there(const System& system, const Options& options, const std::vector<double>& b,
@@ -252,6 +255,9 @@ void sum_split_units_there(const System& system, const Options& options, const s
 void sum_in_mixed_precision_there(const System& system, const Options& options, const std::vector<double>& root,
                                   std::int64_t cap, std::int64_t most_batch, Energy& energy) {
   const std::int64_t in_whole = energy.batch;
+  // What does not fit with a split is done in double: so this is the smallest cap, known before step 3.
+  const StreamPlan plain =
+      require_plan(system, plain_costs_there<double>(system), least_of_step3_there(system), cap, most_batch);
   Step3Errors errors;
   std::vector<double> b = b_from_device(system, options, root, cap, energy.step3, errors);
   const EachOrbital each = [&](const auto& use) {
@@ -267,17 +273,20 @@ void sum_in_mixed_precision_there(const System& system, const Options& options, 
         return found.choice;
       },
       [&] {
+        b = std::vector<double>();  // its memory is needed
         Step3Errors none;
         b = b_from_device(system, with_step3_in_double(options), root, cap, energy.step3, none);
       },
       energy);
   if (choice.split) {
-    const StreamPlan plan = plan_split_there(system, mgemm::traits_of(choice.small_form), most_large, cap, most_batch);
-    return sum_split_units_there(system, options, b, plan, choice, energy);
+    const mgemm::FormTraits& form = mgemm::traits_of(choice.small_form);
+    if (const std::optional<StreamPlan> plan = plan_split_there(system, form, most_large, cap, most_batch)) {
+      return sum_split_units_there(system, options, b, *plan, choice, energy);
+    }
+    energy.step4.form = no_room_for_lists(cap);
+    energy.step4.delta = 0;
   }
-  const StreamPlan plan =
-      require_plan(system, plain_costs_there<double>(system), least_of_step3_there(system), cap, most_batch);
-  sum_plain_units_there(system, options, b, plan, energy);
+  sum_plain_units_there(system, options, b, plain, energy);
 }
 
 /// Bytes of steps 3 and 4 with B on the device. `surely`: with the form that takes most, and the sample of a choice;
@@ -298,7 +307,8 @@ double whole_bytes_there(const System& system, const Options& options, std::int6
     const std::int64_t bytes = 2 * mgemm::DeviceFactor::bytes(system.pairs(), system.auxiliary, form);
     parts = !parts ? bytes : surely ? std::max(*parts, bytes) : std::min(*parts, bytes);
   }
-  const double lists = surely ? 24 * mgemm::most_listed * numbers : 0;
+  const bool any_number = options.products.always_split && !options.products.cutoff.automatic;  // of large elements
+  const double lists = surely ? 24 * (any_number ? 1 : mgemm::most_listed) * numbers : 0;
   const double sample = surely ? 3.0 * 8 * SampledEnergyError::rows * double(system.pairs()) : 0;
   const double step4 = double(*parts) + lists + std::max(12 * integrals, sample);
   return 8 * numbers + std::max(panels + (splits_step3(options) ? 8 * numbers : 0), step4);

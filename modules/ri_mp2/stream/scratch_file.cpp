@@ -2,18 +2,53 @@
 
 #include "core/error.h"
 
+#include <fcntl.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 
 namespace quadrille::ri_mp2 {
 
-ScratchFile::ScratchFile(const std::string& path, std::int64_t bytes) : file_(path) {
-  if (!file_.positional()) {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A file that never had a name; -1 where the file system has none.
+int open_nameless(const fs::path& folder) {
+#ifdef O_TMPFILE
+  return ::open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+#else
+  return -1;
+#endif
+}
+
+struct Descriptor {
+  int number;
+  ~Descriptor() {
+    if (number >= 0) ::close(number);
+  }
+};
+
+AtomicFile nameless(const std::string& path) {
+  std::error_code ignored;
+  if (!fs::is_directory(path, ignored) && !fs::is_other(path, ignored)) {
+    const Descriptor opened{open_nameless(fs::path(path).parent_path())};
+    const std::string again = fmt::format("/proc/self/fd/{}", opened.number);
+    if (opened.number >= 0 && fs::exists(again, ignored)) return AtomicFile(path, again);
+  }
+  const AtomicFile named(path);  // takes its name away
+  if (!named.positional()) {
     throw Error(ErrorCode::file, "is a device or a pipe: B can be in a file only", Location{.file = path});
   }
-  if (::unlink(file_.temporary().c_str()) != 0) file_.fail("its name cannot be removed", errno);
+  return AtomicFile(path, named.temporary());
+}
+
+}  // namespace
+
+ScratchFile::ScratchFile(const std::string& path, std::int64_t bytes) : file_(nameless(path)) {
   file_.reserve(std::uint64_t(bytes));
 }
 

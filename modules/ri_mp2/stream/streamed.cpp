@@ -289,13 +289,13 @@ StreamCosts split_costs(const System& system, std::int64_t large) {
   return {orbital, orbital, 8 * square(system.virtuals), 0};
 }
 
-StreamPlan plan_split(const System& system, std::int64_t large, std::int64_t step3, std::int64_t cap,
-                      std::int64_t most_batch) {
+/// Those that a plan for this cap is made of.
+StreamCosts split_costs_within(const System& system, std::int64_t large, std::int64_t cap) {
   StreamCosts costs = split_costs(system, large);
   // Fixed is what a plan of the smallest cap has for tiles.
   costs.fixed = (costs.smallest() + part_for_tiles - 2) / (part_for_tiles - 1);
   if (costs.smallest() <= cap) costs.fixed = cap / part_for_tiles;
-  return require_plan(system, costs, step3, cap, most_batch);
+  return costs;
 }
 
 void sum_split_streamed(const System& system, const Options& options, const StoredB<double>& b, const StreamPlan& plan,
@@ -317,7 +317,7 @@ void sum_split_streamed(const System& system, const Options& options, const Stor
 void sum_in_mixed_precision_streamed(const System& system, const Options& options, const std::vector<double>& root,
                                      std::int64_t cap, std::int64_t most_batch, Energy& energy) {
   const std::int64_t in_whole = energy.batch, step3 = least_of_step3(system, options);
-  (void)plan_split(system, 0, step3, cap, most_batch);
+  (void)require_plan(system, split_costs_within(system, 0, cap), step3, cap, most_batch);
   StoredB<double> b(system, options);
   Step3Errors errors;
   write_b<DoubleSlabs>(system, options, root, cap, b, energy.step3, errors);
@@ -342,8 +342,12 @@ void sum_in_mixed_precision_streamed(const System& system, const Options& option
       },
       energy);
   if (choice.split) {
-    const StreamPlan plan = plan_split(system, most_large, step3, cap, most_batch);
-    return sum_split_streamed(system, options, b, plan, cap, choice, energy);
+    const StreamCosts costs = split_costs_within(system, most_large, cap);
+    if (const std::optional<StreamPlan> plan = plan_stream(system.occupied, costs, cap, most_batch)) {
+      return sum_split_streamed(system, options, b, *plan, cap, choice, energy);
+    }
+    energy.step4.form = no_room_for_lists(cap);
+    energy.step4.delta = 0;
   }
   const StreamPlan plan = require_plan(system, plain_costs<double>(system), step3, cap, most_batch);
   sum_in_one_precision_streamed(system, options, b, plan, energy);
@@ -370,11 +374,12 @@ double whole_bytes(const System& system, const Options& options, std::int64_t ba
     case ProductPrecision::single: return ia_p + std::max(16 * b, 12 * b + 4 * integrals);
     case ProductPrecision::mgemm: break;
   }
-  const double lists = large_element_bytes * mgemm::most_listed * b;
-  const double sample =
-      options.products.cutoff.automatic && options.products.cutoff.assurance == mgemm::Assurance::measured
-          ? 3.0 * 8 * SampledEnergyError::rows * double(system.pairs())
-          : 0;
+  const mgemm::Cutoff& cutoff = options.products.cutoff;
+  const bool any_number = options.products.always_split && !cutoff.automatic;  // of large elements
+  const double lists = large_element_bytes * (any_number ? 1 : mgemm::most_listed) * b;
+  const double sample = cutoff.automatic && cutoff.assurance == mgemm::Assurance::measured
+                            ? 3.0 * 8 * SampledEnergyError::rows * double(system.pairs())
+                            : 0;
   return ia_p + 12 * b + lists + std::max(8 * integrals, sample);
 }
 
@@ -385,7 +390,8 @@ std::optional<std::int64_t> stream_cap_here(const System& system, const Options&
   if (options.memory_cap > 0)
     return whole > double(options.memory_cap) ? std::optional(options.memory_cap) : std::nullopt;
   if (options.scratch.empty()) return {};
-  const double free = 0.95 * memory_here().free;
+  const double root = options.root == nullptr ? 8 * double(square(system.auxiliary)) : 0;  // made later, and kept
+  const double free = std::max(1.0, 0.95 * memory_here().free - root);
   return whole > free ? std::optional(std::int64_t(free)) : std::nullopt;
 }
 
@@ -401,6 +407,10 @@ void require_streamable(const Options& options) {
       ErrorCode::invalid_input,
       "B does not fit into memory, and the sample that chooses an automatic delta needs all of B: give a delta, or "
       "assurance certain, or a larger memory_cap");
+}
+
+std::string no_room_for_lists(std::int64_t cap) {
+  return fmt::format("double: large elements leave no room for a split in {} bytes", cap);
 }
 
 StreamPlan require_plan(const System& system, const StreamCosts& costs, std::int64_t step3, std::int64_t cap,

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace quadrille::ri_mp2 {
@@ -23,6 +24,9 @@ void require_streamable(const Options& options);
 /// needs.
 StreamPlan require_plan(const System& system, const StreamCosts& costs, std::int64_t step3, std::int64_t cap,
                         std::int64_t most_batch);
+
+/// What Step::form says where a split of B with its large elements does not fit into the cap.
+std::string no_room_for_lists(std::int64_t cap);
 
 /// Steps 3 and 4, and the sums, of a system that is checked, as sum_on_device() in device.h; energy.batch becomes that
 /// of the plan. (ia|P) passes in slabs of occupied orbitals, and B through a scratch file.

@@ -11,6 +11,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
+#include <unistd.h>
+
+#include <filesystem>
 #include <optional>
 
 namespace quadrille::ri_mp2 {
@@ -18,6 +21,7 @@ namespace {
 
 using namespace parameter;
 using Json = nlohmann::ordered_json;
+namespace fs = std::filesystem;
 
 Options read_options(const TaskContext& context) {
   Options options;
@@ -28,14 +32,27 @@ Options read_options(const TaskContext& context) {
   return options;
 }
 
+/// A folder that is there or can be made. One in the output folder is made by the run.
+void check_scratch(const TaskContext& context) {
+  fs::path place = context.text("scratch");
+  if (!place.is_absolute()) return;
+  std::error_code ignored;
+  while (!fs::exists(place, ignored) && place.has_relative_path()) place = place.parent_path();
+  if (fs::is_directory(place, ignored) && ::access(place.c_str(), W_OK | X_OK) == 0) return;
+  TaskContext::fail(QUADRILLE_FILE_ERROR,
+                    fmt::format("{} is not a folder with write permission: choose another", place.string()), "scratch");
+}
+
 void check(const TaskContext& context) {
   (void)read_options(context);
+  check_scratch(context);
   if (context.has("file")) check_system(Hdf5Reader(context.input_file("file")));
 }
 
-/// The generated system of the job; with a cap on the memory its (ia|P) is made when it is asked for.
+/// The generated system of the job; with a cap on the host's memory its (ia|P) is made when it is asked for.
 System made_system(const TaskContext& context, const Options& options) {
-  return options.memory_cap > 0 ? generated_on_demand(context) : generated_system(context);
+  return options.memory_cap > 0 && options.backend->host_memory() ? generated_on_demand(context)
+                                                                  : generated_system(context);
 }
 
 Json step_json(const Step& step) {
@@ -54,9 +71,11 @@ void compute(const TaskContext& context) {
   std::optional<Hdf5Reader> file;
   if (context.has("file")) file.emplace(context.input_file("file"));
   Options options = read_options(context);
-  const System system = file ? open_system(*file) : made_system(context, options);
-  options.scratch = context.scratch_file(context.text("scratch") + "/" + context.task_name() + ".scratch");
   options.backend = &find_backend(context.backend());
+  const System system = file ? open_system(*file) : made_system(context, options);
+  if (needs_scratch(system, options)) {
+    options.scratch = context.scratch_file(fs::path(context.text("scratch")) / (context.task_name() + ".scratch"));
+  }
   options.progress = [&](double fraction) { context.progress_or_stop("integrals and energy", fraction); };
   const Energy energy = correlation_energy(system, options);
   Json out = {{"e_corr", energy.correlation},

@@ -147,6 +147,33 @@ TEST_F(RiMp2Stream, ManyLargeElementsTakeMemoryToo) {
   EXPECT_NEAR(found.correlation, whole.correlation, 2e-6 * std::abs(whole.correlation));
 }
 
+/// Lists of all of B take 92 bytes a number, B in double 8.
+TEST_F(RiMp2Stream, ListsThatDoNotFitMeanDouble) {
+  const System system = random_system(30, 20, 40);
+  const double expected = correlation_energy(system, {}).correlation;
+  const Energy found = correlation_energy(system, with_cap(in(ProductPrecision::mgemm, 1e-9), 40000));
+  EXPECT_EQ(found.step4.form, "double: large elements leave no room for a split in 40000 bytes");
+  EXPECT_LE(found.stream.memory, 40000);
+  EXPECT_NEAR(found.correlation, expected, 1e-11 * std::abs(expected));
+}
+
+TEST_F(RiMp2Stream, AScratchFileIsWantedWhereBDoesNotFit) {
+  const System system = random_system(12, 20, 30);
+  const std::int64_t b_bytes = 8 * system.pairs() * system.auxiliary;
+  EXPECT_FALSE(needs_scratch(system, {}));
+  Options options;
+  options.memory_cap = b_bytes / 2;
+  EXPECT_TRUE(needs_scratch(system, options));
+  options.memory_cap = 1 << 30;
+  EXPECT_FALSE(needs_scratch(system, options));
+}
+
+TEST_F(RiMp2Stream, BIsMadeOfASystemInParts) {
+  const System system = random_system(5, 6, 11);
+  Energy ignored;
+  EXPECT_EQ(make_b(in_parts(system), {}, ignored), make_b(system, {}, ignored));
+}
+
 TEST_F(RiMp2Stream, IntegralsAreSeenOnceAndAreThoseOfABInMemory) {
   const System system = random_system(9, 7, 15);
   const std::vector<double> expected = integrals_of(system);

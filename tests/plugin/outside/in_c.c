@@ -9,7 +9,8 @@
 static const quadrille_parameter echo_parameters[] = {
     {.name = "number",
      .type = QUADRILLE_INTEGER,
-     .help = "to be given back; 13 to 56 call the host wrongly, 99 says that it has not converged",
+     .help = "to be given back; 13 to 56 call the host wrongly, 57 leaves a scratch file, 99 says that it has not "
+             "converged",
      .default_text = "7"}};
 static const quadrille_parameter element[] = {{.name = "element", .type = QUADRILLE_REAL, .help = "of a matrix"}};
 static const quadrille_parameter product_parameters[] = {
@@ -27,6 +28,16 @@ static const quadrille_parameter product_parameters[] = {
      .member_count = 1},
     {.name = "delta", .type = QUADRILLE_REAL, .help = "cutoff of mixed precision", .flags = QUADRILLE_REQUIRED},
     {.name = "lda", .type = QUADRILLE_INTEGER, .default_text = "3"}};
+
+/* As a task does that is killed. */
+static void leave_scratch(const quadrille_host* host, quadrille_run* run) {
+  const char* path = NULL;
+  FILE* file;
+  if (host->scratch_file(run, "parts/left.bin", &path) != QUADRILLE_DONE) return;
+  file = fopen(path, "w");
+  if (file != NULL) fclose(file);
+  host->fail(run, QUADRILLE_FILE_ERROR, NULL, file == NULL ? "no scratch file" : "it leaves a scratch file");
+}
 
 /* Gives no address where the host could put its answer, or no data for other ranks. */
 static void ask_for_nothing(const quadrille_host* host, quadrille_run* run, int64_t number) {
@@ -58,6 +69,7 @@ static void ask_for_nothing(const quadrille_host* host, quadrille_run* run, int6
     case 54: (void)host->broadcast(run, NULL, 1, 0); break;
     case 55: (void)host->exchange(run, 0, NULL, &number, 1); break;
     case 56: (void)host->scratch_file(run, "other.txt", NULL); break;
+    case 57: leave_scratch(host, run); break;
     default: break;
   }
 }
@@ -91,6 +103,7 @@ static quadrille_status echo(const quadrille_host* host, quadrille_run* run) {
   if (number == 28 && host->put_state(run, "a", "x", 1) == QUADRILLE_DONE) (void)host->put_state(run, "a", "x", 1);
   if (number == 29) (void)host->propagator(run, "number", 0, &propagator);
   ask_for_nothing(host, run, number);
+  if (number == 57) return QUADRILLE_FAILED;
   if (number == 99) return host->result(run, NULL, "{\"converged\": false}");
   snprintf(json, sizeof json, "{\"number\": %lld}", (long long)number);
   return host->result(run, NULL, json);
