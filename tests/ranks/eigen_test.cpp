@@ -337,6 +337,7 @@ TEST(RankEigenQr, PairsAreThoseOfLapack) {
         a[std::size_t(i + 1 + i * n)] = a[std::size_t(i + (i + 1) * n)] = e[std::size_t(i)];
       const std::string what = fmt::format("{} rows, {} x {}, {}", n, layout.rows, layout.columns, layout.block);
       SpreadPairs<double> found;
+      found.layout = layout;
       found.vectors.resize(std::size_t(layout.local_size(ranks->rank())));
       found.pairs.values = d;
       rotate_to_diagonal(RankGrid(*ranks, layout), found.pairs.values, e, found.vectors.data());

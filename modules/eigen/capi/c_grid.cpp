@@ -131,7 +131,7 @@ void create_on(const quadrille_eigen_grid* handle, char triangle, const double* 
     return fmt::format("quadrille_eigen_factor_create_{}_on, triangle {}", is_complex<T> ? "complex" : "double",
                        half == Triangle::lower ? 'L' : 'U');
   });
-  require_memory_of_ranks(*grid->all, *grid->library, double(grid->layout.local_size(0)) * sizeof(T),
+  require_memory_of_ranks(*grid->all, grid->library->ranks_of_host(), double(grid->layout.local_size(0)) * sizeof(T),
                           "a Cholesky factor");
   SpreadFactor<T> made =
       factor_on_ranks(*grid->all, grid->layout, grid->steps<T>(), copy_of_part<T>(*grid, half, b, ldb));
@@ -189,7 +189,7 @@ void solve_on(const quadrille_eigen_grid* handle, const quadrille_eigen_options*
     return fmt::format("quadrille_eigen_{}_on, {}, {}", is_complex<T> ? "complex" : "double", wanted.text(),
                        b == nullptr ? "B = 1" : "with a factor");
   });
-  require_memory_of_ranks(*grid->all, *grid->library,
+  require_memory_of_ranks(*grid->all, grid->library->ranks_of_host(),
                           bytes_on_rank(layout, grid->steps<T>(), wanted.fraction, b != nullptr, false),
                           problem_text<T>(layout.n, b != nullptr));
   const SpreadPairs<T> found = solve_on_ranks(SpreadProblem<T>{

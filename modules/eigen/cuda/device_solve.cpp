@@ -1,18 +1,15 @@
-// The chain of phases on the device.
+// The eigenproblem on one GPU.
 #include "core/error.h"
 #include "core/system/memory.h"
-#include "modules/eigen/cuda/apply_q2.h"
-#include "modules/eigen/cuda/band.h"
-#include "modules/eigen/cuda/divide/divide.h"
+#include "modules/eigen/cuda/arrival.h"
+#include "modules/eigen/cuda/band/band.h"
+#include "modules/eigen/cuda/chain.h"
 #include "modules/eigen/cuda/launch.h"
-#include "modules/eigen/cuda/normalize.h"
 #include "modules/eigen/cuda/standard_form.h"
 #include "modules/eigen/cuda/triangles.h"
 #include "modules/eigen/device.h"
 #include "modules/eigen/device_needs.h"
 #include "modules/eigen/phases.h"
-#include "modules/eigen/triangle.h"
-#include "modules/shared/dense/cuda/host_link.h"
 
 #include <fmt/format.h>
 
@@ -21,15 +18,11 @@
 #include <functional>
 #include <future>
 #include <memory>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
 namespace quadrille::eigen {
 namespace {
-
-template <class T>
-using There = std::conditional_t<is_complex<T>, Complex, double>;
 
 /// A matrix of the host in the device's memory with its lower half filled, divided by 2^exponent so that its largest
 /// element is about 1.
@@ -39,51 +32,24 @@ struct Matrix {
   int exponent = 0;
 };
 
-/// Divides the lower half by a power of 4, so that its square root divides vectors without rounding. `given`: the half
-/// that the caller has, in which an element is named that is not finite.
+/// Divides the lower half by a power of 4. `given`: the half that the caller has, in which an element is named that is
+/// not finite.
 template <class Number>
 int scale_to_one(std::int64_t n, Number* a, const std::string& name, Triangle given = Triangle::lower) {
-  const double largest = largest_of_lower(n, a, n);
+  const double largest = largest_of_lower(n, n, a, n);
   if (!std::isfinite(largest)) {
-    const std::int64_t place = first_not_finite(n, a, n);
-    std::int64_t row = place % n + 1, column = place / n + 1;
-    if (given == Triangle::upper) std::swap(row, column);
-    throw Error(ErrorCode::numerical,
-                fmt::format("{}: the element in row {}, column {} is not finite", name, row, column));
+    const std::int64_t place = first_not_finite(n, n, a, n);
+    refuse_element(name, place % n, place / n, given);
   }
-  if (largest == 0) return 0;
-  const int exponent = std::ilogb(largest) / 2 * 2;
-  if (exponent == 0) return 0;
-  // In two steps: 2^-exponent itself may be out of range.
-  scale_lower_half(n, a, n, std::ldexp(1.0, -exponent / 2));
-  scale_lower_half(n, a, n, std::ldexp(1.0, -exponent / 2));
+  const int exponent = even_exponent(largest);
+  divide_lower_half(n, n, a, n, exponent);
   return exponent;
-}
-
-bool is_on_device(const void* a) {
-  cudaPointerAttributes attributes{};
-  QUADRILLE_CUDA_CHECK(cudaPointerGetAttributes(&attributes, a));
-  return attributes.type == cudaMemoryTypeDevice || attributes.type == cudaMemoryTypeManaged;
-}
-
-/// Copies an n x n matrix, from the host through pinned buffers; it has arrived when this returns.
-template <class T>
-void send(std::int64_t n, const T* a, std::int64_t lda, There<T>* to) {
-  constexpr std::int64_t parts = sizeof(T) / sizeof(double);
-  if (is_on_device(a)) {
-    return copy_columns(n, n, reinterpret_cast<const There<T>*>(a), lda, to, n);
-  }
-  cuda::HostLink link;
-  cuda::pass(cuda::make_event(), cuda::stream(), link.up());
-  link.send(DenseView<const double>{reinterpret_cast<const double*>(a), parts * n, n, parts * lda, false},
-            reinterpret_cast<double*>(to));
-  QUADRILLE_CUDA_CHECK(cudaStreamSynchronize(link.up()));
 }
 
 template <class T>
 Matrix<T> sent_matrix(std::int64_t n, const T* a, std::int64_t lda, Triangle triangle, const std::string& name) {
   Matrix<T> out{device_array<There<T>>(n * n)};
-  send(n, a, lda, out.elements.get());
+  send_columns(n, n, a, lda, out.elements.get());
   if (triangle == Triangle::upper) fill_lower_half(n, out.elements.get(), n);
   out.exponent = scale_to_one(n, out.elements.get(), name, triangle);
   return out;
@@ -104,36 +70,6 @@ void require_device_memory(double bytes, const std::string& what, const char* ad
   if (bytes <= free) return;
   throw NotEnoughMemory(fmt::format("not enough memory: {} on one GPU needs {}, {} are free there; {}", what,
                                     bytes_text(bytes), bytes_text(free), advice));
-}
-
-/// The diagonal and the one beside it of what chase_bulges() leaves.
-template <class Number>
-std::pair<std::vector<double>, std::vector<double>> tridiagonal_of(std::int64_t n, const Number* band) {
-  constexpr std::size_t row = sizeof(Number) * 2 * bandwidth;
-  std::vector<Number> pairs(std::size_t(2 * n));
-  QUADRILLE_CUDA_CHECK(cudaMemcpy2DAsync(pairs.data(), 2 * sizeof(Number), band, row, 2 * sizeof(Number),
-                                         std::size_t(n), cudaMemcpyDeviceToHost, cuda::stream()));
-  QUADRILLE_CUDA_CHECK(cudaStreamSynchronize(cuda::stream()));
-  std::pair<std::vector<double>, std::vector<double>> out;
-  for (std::size_t i = 0; i < std::size_t(n); ++i) {
-    out.first.push_back(real(pairs[2 * i]));
-    if (i + 1 < std::size_t(n)) out.second.push_back(real(pairs[2 * i + 1]));
-  }
-  return out;
-}
-
-/// Waits, so that a phase's time is its own.
-void finish() { QUADRILLE_CUDA_CHECK(cudaStreamSynchronize(cuda::stream())); }
-
-template <class Number>
-cuda::DeviceArray<Number> as_numbers(std::int64_t count, cuda::DeviceArray<double> real_numbers) {
-  if constexpr (std::is_same_v<Number, double>) {
-    return real_numbers;
-  } else {
-    auto out = device_array<Number>(count);
-    widen(count, real_numbers.get(), out.get());
-    return out;
-  }
 }
 
 }  // namespace
@@ -178,14 +114,8 @@ const Phase& DeviceFactor<T>::made() const {
 
 template <class T>
 double device_bytes(std::int64_t n, const Fraction& fraction, bool factor_too) {
-  const double square = double(n) * double(n), number = sizeof(T);
-  const double a = (factor_too ? 2 : 1) * number * square, bulges = number * double(2 * bandwidth * n);
-  if (fraction.kind() == Fraction::Kind::none) return a + bulges + band_bytes<There<T>>(n);
-  const double reflections = number * double(diamond_base(n, groups_of(n))) * bandwidth * (bandwidth + 1);
-  const double vectors = number * double(n) * double(fraction.most(n));
-  const double dividing = sizeof(double) * (2 * square + double(n) * 2100);
-  const double transforming = sizeof(double) * square + (is_complex<T> ? vectors : 0) + reflections;
-  return a + bulges + std::max(band_bytes<There<T>>(n), reflections + std::max(dividing, transforming));
+  return chain_bytes<T>(n, fraction, fraction.most(n), (factor_too ? 2 : 1) * sizeof(T) * double(n) * double(n),
+                        band_bytes<There<T>>(n));
 }
 
 template <class T>
@@ -198,16 +128,8 @@ void require_device(std::int64_t n, const Fraction& fraction, bool factor_too) {
 
 namespace {
 
-/// What solve_there() leaves.
 template <class T>
-struct Left {
-  Pairs<T> found;
-  cuda::DeviceArray<There<T>> vectors;
-};
-
-/// count_known: told the number of vectors as soon as it is known.
-template <class T>
-Left<T> solve_there(const DeviceProblem<T>& problem, const std::function<void(std::int64_t)>& count_known) {
+void check_problem(const DeviceProblem<T>& problem) {
   const std::int64_t n = problem.n;
   check_sizes<T>(n, problem.lda, "A");
   if (problem.b != nullptr && problem.b->n() != n) {
@@ -219,94 +141,37 @@ Left<T> solve_there(const DeviceProblem<T>& problem, const std::function<void(st
   }
   problem.fraction.check(n);
   require_device<T>(n, problem.fraction, false);
-  const Fraction::Kind kind = problem.fraction.kind();
-  const bool with_vectors = kind != Fraction::Kind::none;
-  const std::int64_t most = problem.fraction.most(n);
-  Pairs<T> out;
-  out.n = n;
-  const bool count_is_known = kind == Fraction::Kind::all || kind == Fraction::Kind::range;
-  if (count_is_known) count_known(most);
-  const double share = double(most) / double(n);
-  Phases phases(problem.progress,
-                cube<T>(n, (problem.b != nullptr ? 1 + share : 0) + 4.0 / 3 + 2 * share) + 4.0 / 3 * share);
-  Matrix<T> a = sent_matrix(n, problem.a, problem.lda, problem.triangle, "A");
-  int exponent = a.exponent;
+}
+
+/// count_known: told the number of vectors as soon as it is known.
+template <class T>
+ChainEnd<T> solve_there(const DeviceProblem<T>& problem, std::function<void(std::int64_t)> count_known) {
+  check_problem(problem);
+  const std::int64_t n = problem.n;
+  const Matrix<T> a = sent_matrix(n, problem.a, problem.lda, problem.triangle, "A");
   There<T>* const there = a.elements.get();
-  const auto* const factor = problem.b != nullptr ? &problem.b->data().l : nullptr;
+  const Matrix<T>* const factor = problem.b != nullptr ? &problem.b->data().l : nullptr;
+  Chain<T> chain{n, problem.fraction, problem.progress, a.exponent};
+  chain.to_band = [&] {
+    fill_upper(n, there, n);
+    return reduce_to_band(n, there, n);
+  };
+  chain.share = [](IndexRange wanted) { return wanted; };
+  chain.apply_q1 = [&](const There<T>* tau, There<T>* x, std::int64_t count) {
+    apply_q1(n, there, n, tau, x, n, count);
+  };
+  chain.count_known = std::move(count_known);
   if (factor != nullptr) {
-    phases.run(phase::standard_form, cube<T>(n, 1), [&] {
+    chain.to_standard = [&] {
       to_standard_form(n, there, n, factor->elements.get(), n);
-      finish();
-    });
-    exponent += scale_to_one(n, there, "L^-1 A L^-H") - factor->exponent;
+      return scale_to_one(n, there, "L^-1 A L^-H") - factor->exponent;
+    };
+    chain.to_general = [&](There<T>* x, std::int64_t count) {
+      to_general_vectors(n, factor->elements.get(), n, x, n, count);
+    };
+    chain.scale = std::ldexp(1.0, -factor->exponent / 2);
   }
-  fill_upper(n, there, n);
-  Band<There<T>> band;
-  phases.run(phase::band, cube<T>(n, 4.0 / 3), [&] {
-    band = reduce_to_band(n, there, n);
-    finish();
-  });
-  const std::int64_t diamonds = diamond_base(n, groups_of(n));
-  cuda::DeviceArray<There<T>> v, tau;
-  std::pair<std::vector<double>, std::vector<double>> t;
-  phases.run(phase::bulge_chasing, 0, [&] {
-    if (with_vectors) {
-      v = zeros<There<T>>(diamonds * bandwidth * bandwidth);
-      tau = zeros<There<T>>(diamonds * bandwidth);
-    }
-    const auto progress = zeros<int>(n + 1);
-    if (n > 1) {
-      chase_bulges(Bulge<There<T>>{band.band.get(), int(n), v.get(), tau.get(), progress.get(), progress.get() + n});
-    }
-    t = tridiagonal_of(n, band.band.get());
-  });
-  band.band.reset();
-  if (!with_vectors) {
-    phases.run(phase::tridiagonal, 0, [&] { out.spectrum = tridiagonal_values(t.first, t.second); });
-    out.tridiagonal_form = "bisection";
-    scale_back(out.spectrum, exponent);
-    out.values = out.spectrum;
-    out.range = {0, n};
-    out.phases = phases.take();
-    return {std::move(out), {}};
-  }
-  TridiagonalVectors pairs;
-  phases.run(phase::tridiagonal, 4.0 / 3 * double(n) * double(n) * double(n), [&] {
-    pairs = divide_and_conquer(std::move(t.first), std::move(t.second), [&](std::vector<double> values) {
-      scale_back(values, exponent);
-      out.range = problem.fraction.among(values);
-      out.spectrum = std::move(values);
-      return std::pair(out.range.first, out.range.count);
-    });
-    finish();
-  });
-  out.tridiagonal_form = "divide and conquer";
-  const std::int64_t count = out.range.count;
-  if (!count_is_known) count_known(count);
-  const double part = double(count) / double(n);
-  out.values.assign(out.spectrum.begin() + out.range.first, out.spectrum.begin() + out.range.first + count);
-  auto x = as_numbers<There<T>>(n * count, std::move(pairs.vectors));
-  phases.run(phase::back_to_band, cube<T>(n, 2 * part), [&] {
-    apply_q2(n, v.get(), tau.get(), x.get(), n, count);
-    finish();
-  });
-  v.reset();
-  phases.run(phase::back_to_standard, cube<T>(n, 2 * part), [&] {
-    apply_q1(n, there, n, band.tau.get(), x.get(), n, count);
-    finish();
-  });
-  if (factor != nullptr) {
-    phases.run(phase::back_to_general, cube<T>(n, part), [&] {
-      to_general_vectors(n, factor->elements.get(), n, x.get(), n, count);
-      finish();
-    });
-  }
-  phases.run(phase::normalization, 0, [&] {
-    normalize_vectors(n, count, x.get(), n, factor != nullptr ? std::ldexp(1.0, -factor->exponent / 2) : 1.0);
-    finish();
-  });
-  out.phases = phases.take();
-  return {std::move(out), std::move(x)};
+  return run_chain(chain);
 }
 
 }  // namespace
@@ -316,23 +181,23 @@ Pairs<T> solve_on_device(const DeviceProblem<T>& problem) {
   // Pages of the host come slowly: room for vectors is made while the device works.
   std::vector<T> vectors;
   std::future<void> room;
-  Left<T> left = solve_there<T>(problem, [&](std::int64_t count) {
+  ChainEnd<T> end = solve_there<T>(problem, [&](std::int64_t count) {
     room = std::async(std::launch::async | std::launch::deferred,
                       [&vectors, numbers = problem.n * count] { vectors.resize(std::size_t(numbers)); });
   });
-  if (!room.valid()) return std::move(left.found);
+  if (!room.valid()) return std::move(end.found);
   room.get();
-  cuda_backend().copy_out(vectors.data(), left.vectors.get(), vectors.size() * sizeof(T));
-  left.found.vectors = std::move(vectors);
-  return std::move(left.found);
+  cuda_backend().copy_out(vectors.data(), end.vectors.get(), vectors.size() * sizeof(T));
+  end.found.vectors = std::move(vectors);
+  return std::move(end.found);
 }
 
 template <class T>
 PairsThere<T> solve_and_stay(const DeviceProblem<T>& problem) {
-  Left<T> left = solve_there<T>(problem, [](std::int64_t) {});
-  if (left.vectors.get() == nullptr) return {std::move(left.found), nullptr};
-  const auto owner = std::make_shared<cuda::DeviceArray<There<T>>>(std::move(left.vectors));
-  return {std::move(left.found), std::shared_ptr<T>(owner, reinterpret_cast<T*>(owner->get()))};
+  ChainEnd<T> end = solve_there<T>(problem, [](std::int64_t) {});
+  if (end.vectors.get() == nullptr) return {std::move(end.found), nullptr};
+  const auto owner = std::make_shared<cuda::DeviceArray<There<T>>>(std::move(end.vectors));
+  return {std::move(end.found), std::shared_ptr<T>(owner, reinterpret_cast<T*>(owner->get()))};
 }
 
 template <class T>

@@ -86,13 +86,21 @@ void transform(std::int64_t n, T* a, std::int64_t lda, const T* l, std::int64_t 
 
 }  // namespace
 
+MinorFinder::MinorFinder() : first_(cuda::sent(std::vector<long long>{INT64_MAX}, "an eigenproblem", "")) {}
+std::int64_t MinorFinder::minor() const {
+  const long long first = cuda::fetched(first_.get(), 1).front();
+  return first == INT64_MAX ? 0 : first;
+}
+
+template <class T>
+void factor_cholesky(std::int64_t n, T* b, std::int64_t ldb, std::int64_t before, const MinorFinder& failed) {
+  factor(n, b, ldb, before, failed.get());
+}
 template <class T>
 std::int64_t factor_cholesky(std::int64_t n, T* b, std::int64_t ldb) {
-  constexpr long long none = INT64_MAX;
-  const auto failed = cuda::sent(std::vector<long long>{none}, "an eigenproblem", "");
-  factor(n, b, ldb, 0, failed.get());
-  const long long minor = cuda::fetched(failed.get(), 1).front();
-  return minor == none ? 0 : minor;
+  const MinorFinder failed;
+  factor_cholesky(n, b, ldb, 0, failed);
+  return failed.minor();
 }
 template <class T>
 void to_standard_form(std::int64_t n, T* a, std::int64_t lda, const T* l, std::int64_t ldl) {
@@ -103,9 +111,10 @@ void to_general_vectors(std::int64_t n, const T* l, std::int64_t ldl, T* x, std:
   solve_triangle(Side::left, CUBLAS_FILL_MODE_LOWER, Op::adjoint, n, count, l, ldl, x, ldx);
 }
 
-#define QUADRILLE_STANDARD_FORM(T)                                                        \
-  template std::int64_t factor_cholesky(std::int64_t, T*, std::int64_t);                  \
-  template void to_standard_form(std::int64_t, T*, std::int64_t, const T*, std::int64_t); \
+#define QUADRILLE_STANDARD_FORM(T)                                                                 \
+  template void factor_cholesky(std::int64_t, T*, std::int64_t, std::int64_t, const MinorFinder&); \
+  template std::int64_t factor_cholesky(std::int64_t, T*, std::int64_t);                           \
+  template void to_standard_form(std::int64_t, T*, std::int64_t, const T*, std::int64_t);          \
   template void to_general_vectors(std::int64_t, const T*, std::int64_t, T*, std::int64_t, std::int64_t);
 QUADRILLE_STANDARD_FORM(double)
 QUADRILLE_STANDARD_FORM(Complex)

@@ -39,43 +39,44 @@ double hermitian_norm_on_ranks(const Communicator& ranks, const Layout& layout, 
 }  // namespace
 
 template <class T>
-Accuracy check_on_ranks(const Communicator& ranks, const Layout& layout, SpreadSteps<T>& steps, const std::vector<T>& a,
-                        const std::vector<T>* b, const SpreadPairs<T>& pairs) {
+Accuracy check_on_ranks(const Communicator& ranks, const Layout& layout, SpreadProducts<T>& products,
+                        const std::vector<T>& a, const std::vector<T>* b, const SpreadPairs<T>& pairs) {
   const mgemm::AllBlasThreads all_threads;
-  const IndexRange range = pairs.pairs.range;
+  const IndexRange range = pairs.columns();
+  const Layout& of_x = pairs.layout;
   const int rank = ranks.rank();
   const T* const x = pairs.vectors.data();
-  std::vector<T> ax, bx, products;
+  std::vector<T> ax, bx, gram;
   all_or_none(ranks, [&] {
     ax.resize(pairs.vectors.size());
     if (b != nullptr) bx.resize(pairs.vectors.size());
-    products.resize(pairs.vectors.size());
+    gram.resize(pairs.vectors.size());
   });
-  steps.multiply_hermitian(a.data(), x, range, ax.data());
-  if (b != nullptr) steps.multiply_hermitian(b->data(), x, range, bx.data());
+  products.multiply_hermitian(a.data(), x, range, ax.data());
+  if (b != nullptr) products.multiply_hermitian(b->data(), x, range, bx.data());
   const T* const in_metric = b != nullptr ? bx.data() : x;
-  steps.multiply_adjoint(x, in_metric, range, products.data());
-  const std::int64_t rows = layout.local_rows(rank);
-  for (std::int64_t l = layout.columns_before(rank, range.first);
-       l < layout.columns_before(rank, range.first + range.count); ++l) {
-    const double value = pairs.pairs.values[std::size_t(layout.column(rank, l) - range.first)];
+  products.multiply_adjoint(x, in_metric, range, gram.data());
+  const std::int64_t rows = of_x.local_rows(rank);
+  for (std::int64_t l = of_x.columns_before(rank, range.first);
+       l < of_x.columns_before(rank, range.first + range.count); ++l) {
+    const double value = pairs.pairs.values[std::size_t(of_x.column(rank, l) - range.first)];
     for (std::int64_t k = l * rows; k < (l + 1) * rows; ++k) ax[std::size_t(k)] -= value * in_metric[k];
   }
   const IndexRange all{0, range.count};
-  for_columns(layout, rank, products.data(), all, [&](std::int64_t i, std::int64_t j, T& product) {
+  for_columns(of_x, rank, gram.data(), all, [&](std::int64_t i, std::int64_t j, T& product) {
     if (i == j) product -= T(1);
     if (i >= range.count) product = 0;
   });
-  const double residual = norm_of_columns(ranks, layout, ax.data(), range),
-               orthogonality = norm_of_columns(ranks, layout, products.data(), all),
-               norm = hermitian_norm_on_ranks(ranks, layout, a.data()) * norm_of_columns(ranks, layout, x, range) *
+  const double residual = norm_of_columns(ranks, of_x, ax.data(), range),
+               orthogonality = norm_of_columns(ranks, of_x, gram.data(), all),
+               norm = hermitian_norm_on_ranks(ranks, layout, a.data()) * norm_of_columns(ranks, of_x, x, range) *
                       double(layout.n);
   return {norm > 0 ? residual / norm : residual, orthogonality / double(layout.n)};
 }
 
-template Accuracy check_on_ranks(const Communicator&, const Layout&, SpreadSteps<double>&, const std::vector<double>&,
-                                 const std::vector<double>*, const SpreadPairs<double>&);
-template Accuracy check_on_ranks(const Communicator&, const Layout&, SpreadSteps<std::complex<double>>&,
+template Accuracy check_on_ranks(const Communicator&, const Layout&, SpreadProducts<double>&,
+                                 const std::vector<double>&, const std::vector<double>*, const SpreadPairs<double>&);
+template Accuracy check_on_ranks(const Communicator&, const Layout&, SpreadProducts<std::complex<double>>&,
                                  const std::vector<std::complex<double>>&, const std::vector<std::complex<double>>*,
                                  const SpreadPairs<std::complex<double>>&);
 

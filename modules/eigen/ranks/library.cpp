@@ -9,9 +9,7 @@
 
 namespace quadrille::eigen {
 
-void require_memory_of_ranks(const Communicator& ranks, const SpreadLibrary& library, double bytes,
-                             const std::string& what) {
-  const int of_host = library.ranks_of_host();
+void require_memory_of_ranks(const Communicator& ranks, int of_host, double bytes, const std::string& what) {
   all_or_none(ranks,
               [&] { require_memory(bytes * of_host, fmt::format("{}, by the {} ranks of a host,", what, of_host)); });
 }

@@ -37,13 +37,23 @@ struct StandardSolution {
   std::string form;            ///< what solved the tridiagonal problem, in words
 };
 
+/// Products that a check takes, of matrices on ranks given by the parts of this rank.
+template <class T>
+class SpreadProducts {
+ public:
+  virtual ~SpreadProducts() = default;
+  /// Y := A X for these columns of X and Y; of A the lower triangle counts.
+  virtual void multiply_hermitian(const T* a, const T* x, IndexRange columns, T* y) = 0;
+  /// G := X^H Y of these columns of X and Y; G begins at its own first row and column.
+  virtual void multiply_adjoint(const T* x, const T* y, IndexRange columns, T* g) = 0;
+};
+
 /// Steps with n x n matrices of one layout, given by the parts of this rank, of Hermitian ones the lower triangles.
 /// Collective: all ranks call them, those without a part, too. Errors are the same on all of them: ErrorCode::numerical
 /// where the library finds no solution, ErrorCode::internal; all_or_none() where memory is short.
 template <class T>
-class SpreadSteps {
+class SpreadSteps : public SpreadProducts<T> {
  public:
-  virtual ~SpreadSteps() = default;
   /// Bytes that solve() takes besides the matrices, on the rank that takes most.
   virtual double work_bytes(bool vectors) const = 0;
   /// A := A^H, of a whole matrix: what was the upper triangle of a Hermitian one is then the lower one.
@@ -55,10 +65,6 @@ class SpreadSteps {
   virtual StandardSolution solve(const StandardProblem<T>& problem) = 0;
   /// X := L^-H X for these columns of X.
   virtual void back_to_general(const T* l, T* x, IndexRange columns) = 0;
-  /// Y := A X for these columns of X and Y.
-  virtual void multiply_hermitian(const T* a, const T* x, IndexRange columns, T* y) = 0;
-  /// G := X^H Y of these columns of X and Y; G begins at its own first row and column.
-  virtual void multiply_adjoint(const T* x, const T* y, IndexRange columns, T* g) = 0;
 };
 
 /// A library on the ranks of a communicator.
@@ -83,10 +89,9 @@ class SpreadLibrary {
   }
 };
 
-/// Throws NotEnoughMemory on all ranks unless every host has memory for its ranks, each of which takes `bytes` for
-/// `what`. Collective.
-void require_memory_of_ranks(const Communicator& ranks, const SpreadLibrary& library, double bytes,
-                             const std::string& what);
+/// Throws NotEnoughMemory on all ranks unless every host has memory for its ranks, of which this one's has `of_host`;
+/// each takes `bytes` for `what`. Collective.
+void require_memory_of_ranks(const Communicator& ranks, int of_host, double bytes, const std::string& what);
 
 /// Loads libquadrille_eigen_ranks.so. `name`: elpa, scalapack, or auto: ELPA where this Quadrille is built with it.
 /// Collective. Errors, on all ranks: ErrorCode::unsupported, saying what to install, where it is built without, and for

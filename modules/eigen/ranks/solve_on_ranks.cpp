@@ -79,6 +79,7 @@ SpreadPairs<T> solve_on_ranks(SpreadProblem<T> problem) {
     exponent += scale_spread(problem.ranks, layout, problem.a.data(), "L^-1 A L^-H") - problem.b->exponent;
   }
   SpreadPairs<T> out;
+  out.layout = layout;
   all_or_none(problem.ranks, [&] {
     if (most > 0) out.vectors.resize(std::size_t(layout.local_size(problem.ranks.rank())));
   });
@@ -91,6 +92,7 @@ SpreadPairs<T> solve_on_ranks(SpreadProblem<T> problem) {
        [&](const char* name, double flops, const std::function<void()>& work) { phases.run(name, flops, work); }});
   out.pairs.n = n;
   out.pairs.range = found.range;
+  out.first = found.range.first;
   out.pairs.tridiagonal_form = found.form;
   scale_back(found.values, exponent);
   const auto first = found.values.begin() + std::ptrdiff_t(found.range.first);

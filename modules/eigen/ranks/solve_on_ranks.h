@@ -38,12 +38,15 @@ struct SpreadProblem {
   Progress progress = {};  ///< called on all ranks; what it throws must be thrown on all
 };
 
-/// Pairs whose `vectors` are empty: those are columns range.first ... of a matrix of the problem's layout, of which
-/// this is the rank's part. All else is the same on all ranks.
+/// Pairs whose `vectors` are empty: those are columns of a matrix, of which this is the rank's part. All else is the
+/// same on all ranks.
 template <class T>
 struct SpreadPairs {
   Pairs<T> pairs;
   std::vector<T> vectors;
+  Layout layout;           ///< of the matrix of vectors
+  std::int64_t first = 0;  ///< its column that is the first vector
+  IndexRange columns() const { return {first, pairs.range.count}; }
 };
 
 /// Collective; pairs as solve() has them, all vectors by divide and conquer, of which those that are not wanted are
@@ -63,9 +66,9 @@ template <class T>
 double bytes_on_rank(const Layout& layout, const SpreadSteps<T>& steps, const Fraction& fraction, bool generalized,
                      bool check);
 
-/// As check_pairs(). Collective.
+/// As check_pairs(), of A and B in `layout`. Collective.
 template <class T>
-Accuracy check_on_ranks(const Communicator& ranks, const Layout& layout, SpreadSteps<T>& steps, const std::vector<T>& a,
-                        const std::vector<T>* b, const SpreadPairs<T>& pairs);
+Accuracy check_on_ranks(const Communicator& ranks, const Layout& layout, SpreadProducts<T>& products,
+                        const std::vector<T>& a, const std::vector<T>* b, const SpreadPairs<T>& pairs);
 
 }  // namespace quadrille::eigen

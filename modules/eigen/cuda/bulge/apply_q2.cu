@@ -6,10 +6,10 @@
 // thread's part of a result is its part of the next left factor. Warps share what they read of the diamonds, a ring of
 // halves in shared memory: who is the last to be done with one asks for the next in its place. Otherwise warps do not
 // wait for each other, so that one moves rows while another multiplies.
-#include "modules/eigen/cuda/apply_q2.h"
-#include "modules/eigen/cuda/diamonds.cuh"
+#include "modules/eigen/cuda/bulge/apply_q2.h"
+#include "modules/eigen/cuda/bulge/diamonds.cuh"
+#include "modules/eigen/cuda/bulge/ring.cuh"
 #include "modules/eigen/cuda/launch.h"
-#include "modules/eigen/cuda/ring.cuh"
 #include "modules/eigen/device_needs.h"
 
 #include <cuda/atomic>

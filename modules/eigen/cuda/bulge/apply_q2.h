@@ -1,7 +1,7 @@
 // E <- Q2 E: the back-transformation by the reflections of bulge chasing.
 #pragma once
 
-#include "modules/eigen/cuda/bulge.h"
+#include "modules/eigen/cuda/bulge/bulge.h"
 
 #include <cstdint>
 

@@ -4,7 +4,7 @@
 // below them. Step t of sweep s + 1 touches what step t + 1 of sweep s leaves, and nothing later, so a sweep follows
 // the one before it at a distance of two steps. Sweeps are taken in order from a counter: the oldest one that is not
 // finished waits for nobody, hence no set of resident blocks can wait for ever.
-#include "modules/eigen/cuda/bulge.h"
+#include "modules/eigen/cuda/bulge/bulge.h"
 #include "modules/eigen/cuda/launch.h"
 #include "modules/eigen/cuda/warps.cuh"
 #include "modules/eigen/device_needs.h"

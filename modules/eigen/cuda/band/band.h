@@ -2,7 +2,7 @@
 #pragma once
 
 #include "core/backend/cuda/device_array.h"
-#include "modules/eigen/cuda/bulge.h"
+#include "modules/eigen/cuda/bulge/bulge.h"
 
 #include <cstdint>
 

@@ -4,7 +4,7 @@
 // Half of its sweeps, 32, have 95 of them; the latter half is applied first.
 #pragma once
 
-#include "modules/eigen/cuda/bulge.h"
+#include "modules/eigen/cuda/bulge/bulge.h"
 #include "modules/eigen/cuda/warps.cuh"
 
 namespace quadrille::eigen {
