@@ -221,11 +221,8 @@ void sum_plain_units_there(const System& system, const Options& options, const s
 /// Nothing where no split fits. `large`: elements of an orbital above the cutoff, at most.
 std::optional<StreamPlan> plan_split_there(const System& system, const mgemm::FormTraits& form, std::int64_t large,
                                            std::int64_t cap, std::int64_t most_batch) {
-  for (std::int64_t batch = most_batch; batch > 0; --batch) {
-    const StreamCosts costs = split_stream_costs(system, form, large, batch);
-    if (const std::optional<StreamPlan> plan = plan_stream(system.occupied, costs, cap, batch)) return plan;
-  }
-  return {};
+  const auto costs_of = [&](std::int64_t batch) { return split_stream_costs(system, form, large, batch); };
+  return plan_stream_of(system.occupied, costs_of, cap, most_batch);
 }
 
 void sum_split_units_there(const System& system, const Options& options, const std::vector<double>& b,
@@ -257,7 +254,7 @@ void sum_in_mixed_precision_there(const System& system, const Options& options, 
   const std::int64_t in_whole = energy.batch;
   // What does not fit with a split is done in double: so this is the smallest cap, known before step 3.
   const StreamPlan plain =
-      require_plan(system, plain_costs_there<double>(system), least_of_step3_there(system), cap, most_batch);
+      require_plan(system, options, plain_costs_there<double>(system), least_of_step3_there(system), cap, most_batch);
   Step3Errors errors;
   std::vector<double> b = b_from_device(system, options, root, cap, energy.step3, errors);
   const EachOrbital each = [&](const auto& use) {
@@ -330,14 +327,14 @@ void sum_streamed_there(const System& system, const Options& options, const std:
   switch (options.products.precision) {
     case mgemm::ProductPrecision::double_: {
       energy.step4.form = "double";
-      const StreamPlan plan = require_plan(system, plain_costs_there<double>(system), step3, cap, most_batch);
+      const StreamPlan plan = require_plan(system, options, plain_costs_there<double>(system), step3, cap, most_batch);
       Step3Errors ignored;
       const std::vector<double> b = b_from_device(system, options, root, cap, energy.step3, ignored);
       return sum_plain_units_there(system, options, b, plan, energy);
     }
     case mgemm::ProductPrecision::single: {
       energy.step4.form = "single";
-      const StreamPlan plan = require_plan(system, plain_costs_there<float>(system), step3, cap, most_batch);
+      const StreamPlan plan = require_plan(system, options, plain_costs_there<float>(system), step3, cap, most_batch);
       const std::vector<float> b = single_b_from_device(system, options, root, cap, energy.step3);
       return sum_plain_units_there(system, options, b, plan, energy);
     }

@@ -59,6 +59,18 @@ inline std::optional<StreamPlan> plan_stream(std::int64_t occupied, const Stream
   return plan;
 }
 
+/// The same where `fixed` depends on how many orbitals units have at most: costs_of(batch). Of the plans whose units
+/// are as large as their costs allow, the one with the largest.
+template <class CostsOf>
+std::optional<StreamPlan> plan_stream_of(std::int64_t occupied, const CostsOf& costs_of, std::int64_t cap,
+                                         std::int64_t most_batch) {
+  for (std::int64_t batch = most_batch; batch > 0; --batch) {
+    const std::optional<StreamPlan> plan = plan_stream(occupied, costs_of(batch), cap, batch);
+    if (plan && plan->batch == batch) return plan;
+  }
+  return {};
+}
+
 /// keep(first, count) brings a block of units, pass(j) a unit before it; use(i, j) is called for every two units j <=
 /// i.
 template <class Keep, class Pass, class Use>

@@ -1,5 +1,6 @@
 #include "modules/ri_mp2/stream/streamed.h"
 
+#include "core/backend/backend.h"
 #include "core/error.h"
 #include "core/system/memory.h"
 #include "modules/mgemm/product/cleaver.h"
@@ -317,7 +318,7 @@ void sum_split_streamed(const System& system, const Options& options, const Stor
 void sum_in_mixed_precision_streamed(const System& system, const Options& options, const std::vector<double>& root,
                                      std::int64_t cap, std::int64_t most_batch, Energy& energy) {
   const std::int64_t in_whole = energy.batch, step3 = least_of_step3(system, options);
-  (void)require_plan(system, split_costs_within(system, 0, cap), step3, cap, most_batch);
+  (void)require_plan(system, options, split_costs_within(system, 0, cap), step3, cap, most_batch);
   StoredB<double> b(system, options);
   Step3Errors errors;
   write_b<DoubleSlabs>(system, options, root, cap, b, energy.step3, errors);
@@ -349,7 +350,7 @@ void sum_in_mixed_precision_streamed(const System& system, const Options& option
     energy.step4.form = no_room_for_lists(cap);
     energy.step4.delta = 0;
   }
-  const StreamPlan plan = require_plan(system, plain_costs<double>(system), step3, cap, most_batch);
+  const StreamPlan plan = require_plan(system, options, plain_costs<double>(system), step3, cap, most_batch);
   sum_in_one_precision_streamed(system, options, b, plan, energy);
 }
 
@@ -358,7 +359,7 @@ void sum_plainly_streamed(const System& system, const Options& options, const st
                           std::int64_t cap, std::int64_t most_batch, Energy& energy) {
   using T = typename Slabs::Number;
   const StreamPlan plan =
-      require_plan(system, plain_costs<T>(system), least_of_step3(system, options), cap, most_batch);
+      require_plan(system, options, plain_costs<T>(system), least_of_step3(system, options), cap, most_batch);
   StoredB<T> b(system, options);
   Step3Errors ignored;
   write_b<Slabs>(system, options, root, cap, b, energy.step3, ignored);
@@ -413,18 +414,25 @@ std::string no_room_for_lists(std::int64_t cap) {
   return fmt::format("double: large elements leave no room for a split in {} bytes", cap);
 }
 
-StreamPlan require_plan(const System& system, const StreamCosts& costs, std::int64_t step3, std::int64_t cap,
-                        std::int64_t most_batch) {
+StreamPlan require_plan(const System& system, const Options& options, const StreamCosts& costs, std::int64_t step3,
+                        std::int64_t cap, std::int64_t most_batch) {
   const std::int64_t least = std::max(costs.smallest(), step3);
   if (cap >= least) {
     if (const std::optional<StreamPlan> plan = plan_stream(system.occupied, costs, cap, most_batch)) return *plan;
   }
   constexpr std::int64_t mebibyte = 1 << 20;
-  throw Error(
-      ErrorCode::invalid_input,
-      fmt::format("a memory_cap of {} bytes does not hold one pair of occupied orbitals: the smallest that does "
-                  "is {} bytes ({} MiB)",
-                  cap, least, (least + mebibyte - 1) / mebibyte));
+  const std::string bytes = fmt::format("{} bytes ({} MiB)", least, (least + mebibyte - 1) / mebibyte);
+  if (options.memory_cap == cap) {
+    throw Error(ErrorCode::invalid_input,
+                fmt::format("a memory_cap of {} bytes does not hold one pair of occupied orbitals: the smallest that "
+                            "does is {}",
+                            cap, bytes));
+  }
+  const bool there = options.backend != nullptr && !options.backend->host_memory();
+  throw NotEnoughMemory(fmt::format(
+      "not enough memory: one pair of occupied orbitals needs {} of the {}'s memory, of "
+      "which {} bytes can be had: {}",
+      bytes, there ? "GPU" : "host", cap, there ? "free memory there, or compute on the CPU" : "free memory"));
 }
 
 void sum_streamed_here(const System& system, const Options& options, const std::vector<double>& root, std::int64_t cap,

@@ -20,10 +20,10 @@ bool is_streamable(const Options& options);
 /// Errors: ErrorCode::invalid_input where it must.
 void require_streamable(const Options& options);
 
-/// The plan; ErrorCode::invalid_input, with the smallest cap, where there is none. `step3`: the bytes that step 3
-/// needs.
-StreamPlan require_plan(const System& system, const StreamCosts& costs, std::int64_t step3, std::int64_t cap,
-                        std::int64_t most_batch);
+/// The plan. `step3`: the bytes that step 3 needs. Errors, where there is none, with the bytes that are wanted:
+/// ErrorCode::invalid_input where `cap` is the options' memory_cap, NotEnoughMemory where it is what was free.
+StreamPlan require_plan(const System& system, const Options& options, const StreamCosts& costs, std::int64_t step3,
+                        std::int64_t cap, std::int64_t most_batch);
 
 /// What Step::form says where a split of B with its large elements does not fit into the cap.
 std::string no_room_for_lists(std::int64_t cap);

@@ -65,6 +65,24 @@ TEST(RiMp2Plan, APlanBringsEachPairOnceWithinTheCap) {
   }
 }
 
+/// What a cap leaves for the block decides: room for larger units than there are would be lost to it.
+TEST(RiMp2Plan, UnitsAreAsLargeAsTheRoomThatIsSetAsideForThem) {
+  const auto costs_of = [](std::int64_t batch) { return StreamCosts{1000, 700, 30, 50 + 300 * batch * batch}; };
+  EXPECT_FALSE(plan_stream_of(31, costs_of, costs_of(1).smallest() - 1, 40));
+  for (std::int64_t cap = costs_of(1).smallest(); cap < 200000; cap = cap * 5 / 4) {
+    const std::optional<StreamPlan> plan = plan_stream_of(31, costs_of, cap, 40);
+    ASSERT_TRUE(plan) << cap;
+    const StreamCosts costs = costs_of(plan->batch);
+    EXPECT_LE(plan->bytes, cap);
+    EXPECT_EQ(plan->bytes, plan_stream(31, costs, cap, plan->batch)->bytes);
+    for (std::int64_t larger = plan->batch + 1; larger <= 40; ++larger) {
+      const std::optional<StreamPlan> other = plan_stream(31, costs_of(larger), cap, larger);
+      EXPECT_TRUE(!other || other->batch < larger) << cap << ' ' << larger;
+    }
+  }
+  EXPECT_EQ(plan_stream_of(31, costs_of, costs_of(1).smallest(), 40)->kept, 1);
+}
+
 /// A system whose (ia|P) is asked for in parts, as one in a file.
 System in_parts(const System& system) {
   System out = system;
@@ -222,6 +240,19 @@ TEST_F(RiMp2Stream, TheSmallestCapIsSaid) {
     EXPECT_NEAR(found.correlation, correlation_energy(system, options).correlation, 2e-6 * std::abs(found.correlation));
   }
   EXPECT_THAT(message_of(system, with_cap({}, -1), ErrorCode::invalid_input), HasSubstr("memory_cap = -1"));
+}
+
+/// 72 TB for the integrals of one pair of occupied orbitals.
+TEST_F(RiMp2Stream, WithoutACapWhatIsFreeIsSaid) {
+  const std::int64_t virtuals = 3000000;
+  System system{1, virtuals, 1, std::vector<double>(std::size_t(virtuals), 0.1), {1}, {-1}, {}};
+  system.eps_virtual.assign(std::size_t(virtuals), 1);
+  Options options = with_cap({}, 0);
+  options.memory = std::int64_t(1) << 50;
+  const std::string message = message_of(system, options, ErrorCode::unsupported);
+  EXPECT_THAT(message, HasSubstr("not enough memory: one pair of occupied orbitals needs 72000048000000 bytes"));
+  EXPECT_THAT(message, HasSubstr(" of the host's memory, of which "));
+  EXPECT_THAT(message, ::testing::Not(HasSubstr("memory_cap")));
 }
 
 TEST_F(RiMp2Stream, AnAutomaticCutoffIsCertain) {

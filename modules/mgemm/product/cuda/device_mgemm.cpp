@@ -212,7 +212,7 @@ MgemmReport multiply_staged(const Operands<double>& o, const LargestMagnitudes& 
   MgemmReport report = choose_on_device(analyse_on_host(o, most, cutoff), Known::analysed, cutoff, options);
   if (report.form == MgemmForm::split) {
     const FormTraits& form = traits_of(report.small_form);
-    const std::int64_t rest = split_bytes({0, 0, std::min(shape.k, large_slab)}, report.large_elements, form);
+    const std::int64_t rest = split_bytes_beside_panels(std::min(shape.k, large_slab), report.large_elements, form);
     const PanelMemory memory = staged_split_memory(form, budget - rest);
     std::optional<PanelPlan> plan;
     if (memory.cap >= budget / 2) plan = find_panels(shape, memory, o.beta != 0);

@@ -32,12 +32,15 @@ std::int64_t split_bytes(const ProductShape& s, std::int64_t large, const FormTr
          12 * large;
 }
 
+std::int64_t split_bytes_beside_panels(std::int64_t depth, std::int64_t large, const FormTraits& form) {
+  return split_bytes({0, 0, depth}, large, form) + transposed_panel_bytes(depth);
+}
+
 std::optional<PanelPlan> plan_device_split(const ProductShape& shape, std::int64_t large, const FormTraits& form,
                                            std::int64_t bytes) {
   if (split_bytes(shape, large, form) <= bytes) return PanelPlan(shape, shape.m, shape.n, shape.k, true);
   PanelMemory memory;
-  // What belongs to neither panels nor sums, for panels as long as they may be.
-  const std::int64_t rest = split_bytes({0, 0, std::min(shape.k, large_slab)}, large, form);
+  const std::int64_t rest = split_bytes_beside_panels(std::min(shape.k, large_slab), large, form);
   memory.min_k = shortest_split_panel;
   memory.max_k = large_slab;
   memory.cap = bytes - rest;

@@ -19,6 +19,9 @@ QUADRILLE_API void dense_product_on_device(T alpha, DenseView<const T> a, DenseV
 /// What a split product of panels of this shape takes besides A, B and C, `large` being the large elements in both.
 QUADRILLE_API std::int64_t split_bytes(const ProductShape& shape, std::int64_t large, const FormTraits& form);
 
+/// What of it belongs to neither panels nor sums, for panels of any rows and columns that are up to `depth` long.
+std::int64_t split_bytes_beside_panels(std::int64_t depth, std::int64_t large, const FormTraits& form);
+
 /// Bytes that a staged number takes in parts, with its share of the analysis and of what lines are padded with.
 inline int padded_part_bytes(const FormTraits& form) { return form.parts * form.bytes * 5 / 4 + 2; }
 

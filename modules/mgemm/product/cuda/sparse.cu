@@ -244,7 +244,9 @@ void add_multiplied_left(double alpha, const LargeLines& large, DenseView<const 
 }
 
 std::int64_t transposed_bytes(std::int64_t m, std::int64_t n, std::int64_t k) {
-  return transposed_lines(m, n, k) * k * std::int64_t(sizeof(double));
+  return std::min(transposed_lines(m, n, k), std::max(m, n)) * k * std::int64_t(sizeof(double));
 }
+
+std::int64_t transposed_panel_bytes(std::int64_t k) { return panel * k * std::int64_t(sizeof(double)); }
 
 }  // namespace quadrille::mgemm

@@ -36,4 +36,7 @@ void add_multiplied_left(double alpha, const LargeLines& large, DenseView<const 
 /// What the two take at most from the device's memory on the way, for C of m x n: panels of D, transposed.
 std::int64_t transposed_bytes(std::int64_t m, std::int64_t n, std::int64_t k);
 
+/// Of a C whose size is not known: what they may take beyond the bytes of C in single precision.
+std::int64_t transposed_panel_bytes(std::int64_t k);
+
 }  // namespace quadrille::mgemm
