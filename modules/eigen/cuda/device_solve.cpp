@@ -153,7 +153,7 @@ ChainEnd<T> solve_there(const DeviceProblem<T>& problem, std::function<void(std:
   const Matrix<T>* const factor = problem.b != nullptr ? &problem.b->data().l : nullptr;
   Chain<T> chain{n, problem.fraction, problem.progress, a.exponent};
   chain.to_band = [&] {
-    fill_upper(n, there, n);
+    fill_upper_half(n, there, n);
     return reduce_to_band(n, there, n);
   };
   chain.share = [](IndexRange wanted) { return wanted; };

@@ -65,10 +65,10 @@ void factor(std::int64_t n, T* b, std::int64_t ldb, std::int64_t first, long lon
 template <class T>
 void transform(std::int64_t n, T* a, std::int64_t lda, const T* l, std::int64_t ldl) {
   if (n <= standard_leaf) {
-    fill_upper(n, a, lda);
+    fill_upper_half(n, a, lda);
     solve_triangle(Side::left, CUBLAS_FILL_MODE_LOWER, Op::none, n, n, l, ldl, a, lda);
     solve_triangle(Side::right, CUBLAS_FILL_MODE_LOWER, Op::adjoint, n, n, l, ldl, a, lda);
-    fill_upper(n, a, lda);
+    fill_upper_half(n, a, lda);
     return;
   }
   const std::int64_t n1 = n / 2 / leaf * leaf, n2 = n - n1;
@@ -81,7 +81,7 @@ void transform(std::int64_t n, T* a, std::int64_t lda, const T* l, std::int64_t 
   product(Op::none, Op::none, n2, n1, n1, -0.5, l21, ldl, a, lda, 1, a21, lda);
   solve_triangle(Side::left, CUBLAS_FILL_MODE_LOWER, Op::none, n2, n1, l22, ldl, a21, lda);
   transform(n2, a22, lda, l22, ldl);
-  fill_upper(n, a, lda);
+  fill_upper_half(n, a, lda);
 }
 
 }  // namespace

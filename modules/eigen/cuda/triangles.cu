@@ -82,7 +82,7 @@ unsigned columns_at_once(std::int64_t columns) { return unsigned(std::min<std::i
 }  // namespace
 
 template <class T>
-void fill_upper(std::int64_t n, T* a, std::int64_t lda) {
+void fill_upper_half(std::int64_t n, T* a, std::int64_t lda) {
   reflect_all(n, a, lda, true);
 }
 template <class T>
@@ -120,7 +120,7 @@ void scale_lower_half(std::int64_t n, std::int64_t columns, T* a, std::int64_t l
 }
 
 #define QUADRILLE_TRIANGLES(T)                                                                      \
-  template void fill_upper(std::int64_t, T*, std::int64_t);                                         \
+  template void fill_upper_half(std::int64_t, T*, std::int64_t);                                    \
   template void fill_lower_half(std::int64_t, T*, std::int64_t);                                    \
   template void copy_adjoint(std::int64_t, std::int64_t, const T*, std::int64_t, T*, std::int64_t); \
   template double largest_of_lower(std::int64_t, std::int64_t, const T*, std::int64_t);             \

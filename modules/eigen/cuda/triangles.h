@@ -9,7 +9,7 @@ namespace quadrille::eigen {
 
 /// The upper half of an n x n matrix from its lower one.
 template <class T>
-void fill_upper(std::int64_t n, T* a, std::int64_t lda);
+void fill_upper_half(std::int64_t n, T* a, std::int64_t lda);
 /// The lower half from the upper one.
 template <class T>
 void fill_lower_half(std::int64_t n, T* a, std::int64_t lda);

@@ -34,7 +34,7 @@ Band<T> reduce_to_band(std::int64_t n, T* a, std::int64_t lda) {
     }
     T* const rest = a + first + first * lda;
     subtract_rank_2k(n - first, k, y + first, n, z + first, n, rest, lda);
-    fill_upper(n - first, rest, lda);
+    fill_upper_half(n - first, rest, lda);
   }
   take_band(n, 0, n, a, lda, out.band.get());
   return out;

@@ -37,7 +37,7 @@ class GpuProducts final : public SpreadProducts<T> {
       const std::int64_t rows = n - j, width = of_a.width(j), below = rows - width;
       There<T>*const panel = room.get(), *const to = y_there.get(), *const from = x_there.get();
       broadcast_panel(exchange_, of_a, j, panel);
-      fill_upper(width, panel, rows);
+      fill_upper_half(width, panel, rows);
       product(Op::none, Op::none, rows, count, width, 1, panel, rows, from + j, n, 1, to + j, n);
       if (below > 0) {
         product(Op::adjoint, Op::none, width, count, below, 1, panel + width, rows, from + j + width, n, 1, to + j, n);

@@ -181,7 +181,7 @@ SpreadPairs<T> solve_on_gpus(const GpuProblem<T>& problem) {
   const ColumnsThere<T>* const factor = problem.b != nullptr ? &problem.b->data().l : nullptr;
   Chain<T> chain{n, problem.fraction, problem.progress, a.exponent};
   chain.to_band = [&] {
-    fill_upper(exchange, a.columns, room.get());
+    fill_upper_half(exchange, a.columns, room.get());
     return reduce_to_band(exchange, a.columns);
   };
   chain.share = [&](IndexRange wanted) { return share_of(wanted, ranks.rank(), ranks.size()); };

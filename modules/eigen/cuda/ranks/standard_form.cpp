@@ -25,10 +25,10 @@ template <class T>
 void begin_panel(const Columns<T>& a, const Columns<T>& l, std::int64_t j) {
   const std::int64_t n = a.n(), width = a.width(j), below = n - j - width;
   T* const diagonal = a.at(j, j);
-  fill_upper(width, diagonal, n);
+  fill_upper_half(width, diagonal, n);
   solve_triangle(Side::left, lower, Op::none, width, width, l.at(j, j), n, diagonal, n);
   solve_triangle(Side::right, lower, Op::adjoint, width, width, l.at(j, j), n, diagonal, n);
-  fill_upper(width, diagonal, n);
+  fill_upper_half(width, diagonal, n);
   solve_triangle(Side::right, lower, Op::adjoint, below, width, l.at(j, j), n, a.at(j + width, j), n);
 }
 template <class T>
@@ -111,11 +111,11 @@ void to_general_vectors(Exchange& exchange, const Columns<T>& l, T* x, std::int6
 }
 
 template <class T>
-void fill_upper(Exchange& exchange, const Columns<T>& a, T* room) {
+void fill_upper_half(Exchange& exchange, const Columns<T>& a, T* room) {
   const std::int64_t n = a.n();
   for (std::int64_t j = 0; j < n; j += a.layout.block) {
     const std::int64_t rows = n - j, width = a.width(j);
-    if (a.has(j)) fill_upper(width, a.at(j, j), n);
+    if (a.has(j)) fill_upper_half(width, a.at(j, j), n);
     if (rows == width) break;
     broadcast_panel(exchange, a, j, room);
     a.for_blocks(j + width,
@@ -128,7 +128,7 @@ void fill_upper(Exchange& exchange, const Columns<T>& a, T* room) {
   template std::int64_t factor_cholesky(Exchange&, const Columns<T>&, T*);              \
   template void to_standard_form(Exchange&, const Columns<T>&, const Columns<T>&, T*);  \
   template void to_general_vectors(Exchange&, const Columns<T>&, T*, std::int64_t, T*); \
-  template void fill_upper(Exchange&, const Columns<T>&, T*);
+  template void fill_upper_half(Exchange&, const Columns<T>&, T*);
 QUADRILLE_RANKS_STANDARD_FORM(double)
 QUADRILLE_RANKS_STANDARD_FORM(Complex)
 #undef QUADRILLE_RANKS_STANDARD_FORM

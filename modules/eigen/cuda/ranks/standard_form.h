@@ -29,7 +29,7 @@ void to_general_vectors(Exchange& exchange, const Columns<T>& l, T* x, std::int6
 
 /// The upper half from the lower one.
 template <class T>
-void fill_upper(Exchange& exchange, const Columns<T>& a, T* room);
+void fill_upper_half(Exchange& exchange, const Columns<T>& a, T* room);
 
 /// Rows j.. of the block at column j, without gaps, from its owner to all.
 template <class T>
