@@ -252,5 +252,25 @@ TEST(DeviceEigenTask, CountsMemoryOfTheHostAndOfTheGpu) {
   EXPECT_LE(found["orthogonality"].get<double>(), 10 * eps);
 }
 
+TEST(DeviceEigenTask, AStudyHasThePhasesOfTheGpu) {
+  const quadrille::testing::TemporaryFolder folder;
+  std::ofstream(folder.file("job.yaml")) << "run: [{task: eigen_study, sizes: [150], repeats: 1}]\n";
+  std::ostringstream out, err;
+  ASSERT_EQ(run_program({"run", folder.file("job.yaml"), "--backend", "cuda", "--out", folder.file("out")}, out, err),
+            0)
+      << err.str();
+  nlohmann::json all;
+  std::ifstream(folder.file("out/results.json")) >> all;
+  const nlohmann::json rows = all["eigen_studies"]["eigen_study"]["rows"];
+  ASSERT_EQ(rows.size(), 3U);
+  for (const nlohmann::json& row : rows) {
+    EXPECT_LE(row["values_difference"].get<double>(), 1e-10);
+    EXPECT_GT(row["bulge_chasing"].get<double>(), 0);
+    EXPECT_TRUE(row["tridiagonalization"].is_null());
+    EXPECT_EQ(row["back_to_band"].is_null(), row["vectors"] == 0);
+    EXPECT_LE(row["residual"].is_null() ? 0 : row["residual"].get<double>(), 10 * eps);
+  }
+}
+
 }  // namespace
 }  // namespace quadrille::eigen

@@ -175,18 +175,19 @@ class RankJobs(RankTest):
         for complex_ in (False, True):
             a = draw.standard_normal((n, n)) + (1j * draw.standard_normal((n, n)) if complex_ else 0)
             write_matrix(self.path("a.mtx"), a + a.conj().T)
-            if harness.BACKEND == "cuda":
-                self.assertIn("takes one rank on a GPU", self.run_ranks(2, eigenproblem(), out="bad", status=1))
-                return
+            on_gpus = harness.BACKEND == "cuda"
+            library = {} if on_gpus else {"library": "scalapack"}
+            grids = {2: [1, 2], 3: [1, 3], 5: [1, 5] if on_gpus else [2, 2]}
+            run_ranks = self.run_ranks if on_gpus else self.run_ranks_with_scalapack
             for ranks, more in ((2, {}), (3, {"vectors": {"count": 7}}), (5, {"vectors": {"interval": [-3, 3]}}),
-                                (2, {"library": "scalapack", "a": {"file": "a.mtx", "triangle": "upper"}})):
+                                (2, {**library, "a": {"file": "a.mtx", "triangle": "upper"}})):
                 with self.subTest(complex=complex_, ranks=ranks, **more):
-                    out = f"e{complex_}{ranks}{len(more)}"
-                    many = self.run_ranks_with_scalapack(ranks, eigenproblem(**more), out="many" + out)["e"]
+                    out = f"e{complex_}{ranks}{'a' in more}"
+                    many = run_ranks(ranks, eigenproblem(**more), out="many" + out)["e"]
                     one = self.run_job(eigenproblem(**more), out="one" + out)["e"]
                     for key in ("n", "complex", "generalized", "first", "last", "vectors"):
                         self.assertEqual(many[key], one[key], key)
-                    self.assertEqual(many["grid"], {2: [1, 2], 3: [1, 3], 5: [2, 2]}[ranks])
+                    self.assertEqual(many["grid"], grids[ranks])
                     self.assertLess(max(many["residual"], many["orthogonality"]), 1e-14)
                     self.assertEqual(many["spectrum"]["number"], one["spectrum"]["number"])
                     for x, y in zip(many["spectrum"]["value"], one["spectrum"]["value"], strict=True):
@@ -195,6 +196,14 @@ class RankJobs(RankTest):
                     files = [self.numbers_in_file(folder + out, result, numbers)
                              for folder, result in (("one", one), ("many", many))]
                     self.assertLess(abs(files[0] - files[1]).max(), 1e-8)
+
+    def test_what_eigenproblems_on_the_gpus_of_ranks_refuse(self):
+        if harness.BACKEND != "cuda":
+            self.skipTest("it takes a GPU")
+        write_matrix(self.path("a.mtx"), numpy.eye(90))
+        self.assertIn("library: names a library for CPUs",
+                      self.run_ranks(2, eigenproblem(library="elpa"), out="bad", status=1))
+        self.assertIn("pairs are refined on one rank", self.run_ranks(2, eigenproblem(refine=1), out="bad", status=1))
 
     def test_eigenproblems_of_electronic_structure(self):
         """Hamiltonian and overlap matrix of another program."""

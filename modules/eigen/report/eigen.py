@@ -35,17 +35,20 @@ def text(results):
     return out + "".join(study_text(name, one) for name, one in results.get("eigen_studies", {}).items())
 
 
-PHASES = ("cholesky", "standard_form", "tridiagonalization", "tridiagonal", "back_to_standard", "back_to_general")
+PHASES = ("cholesky", "standard_form", "tridiagonalization", "band", "bulge_chasing", "tridiagonal", "back_to_band",
+          "back_to_standard", "back_to_general", "normalization")
 
 
 def study_text(name, one):
     kind = "complex" if one["complex"] else "real"
-    out = (f"\n## Study of eigenproblems `{name}`\n\nGeneralized, {kind}, A: {one['matrix']}; seconds, medians of "
-           f"{one['repeats']}, which took turns with LAPACK's drivers (threads: {one['threads']}).\n\n")
+    phases = [phase for phase in PHASES if any(row[phase] is not None for row in one["rows"])]
+    out = (f"\n## Study of eigenproblems `{name}`\n\nGeneralized, {kind}, A: {one['matrix']}; backend: {one['backend']}; "
+           f"seconds, medians of {one['repeats']}, which took turns with LAPACK's drivers, if there are any (threads: "
+           f"{one['threads']}).\n\n")
     return out + table(
-        ["n", "vectors", *(phase.replace("_", " ") for phase in PHASES), "all", "driver", "its seconds", "speed-up",
+        ["n", "vectors", *(phase.replace("_", " ") for phase in phases), "all", "driver", "its seconds", "speed-up",
          "residual", "orthogonality"],
-        [[row["n"], row["vectors"], *(number(row[phase]) for phase in PHASES), number(row["seconds"]), row["driver"],
+        [[row["n"], row["vectors"], *(number(row[phase]) for phase in phases), number(row["seconds"]), row["driver"],
           number(row["driver_seconds"]), number(row["speedup"], ".2f"), number(row["residual"], ".1e"),
           number(row["orthogonality"], ".1e")] for row in one["rows"]])
 

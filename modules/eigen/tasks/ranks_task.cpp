@@ -53,6 +53,7 @@ class OnCpus {
         SpreadProblem<T>{ranks_, layout_, *steps_, std::move(a), factor_ ? &*factor_ : nullptr, fraction, progress});
   }
   void drop_factor() { factor_.reset(); }
+  void add_facts(Json&, const Fraction&, bool) const {}
   /// Whether matrices are gone when they have been used.
   static constexpr bool takes_over = true;
 
@@ -92,6 +93,9 @@ class OnGpus {
     return solve_on_gpus(GpuProblem<T>{ranks_, layout_, a.data(), factor_ ? &*factor_ : nullptr, fraction, progress});
   }
   void drop_factor() { factor_.reset(); }
+  void add_facts(Json& out, const Fraction& fraction, bool generalized) const {
+    out.update({{"device_bytes", bytes_on_gpu<T>(layout_, fraction, generalized)}});
+  }
   static constexpr bool takes_over = false;
 
  private:
@@ -135,6 +139,7 @@ void solve_request(const TaskContext& context, const Request& request, Solver so
   const Pairs<T>& pairs = found.pairs;
   Json out = results_of(context, pairs, generalized, vectors ? pairs.range.count : 0, bytes, seconds);
   out.update({{"library", solver.name()}, {"grid", {layout.rows, layout.columns}}, {"block", layout.block}});
+  solver.add_facts(out, request.fraction, generalized);
   if (checked) {
     const std::vector<T>&of_a = Solver::takes_over ? a_kept : a, &of_b = Solver::takes_over ? b_kept : b;
     const Accuracy accuracy =

@@ -1,10 +1,13 @@
 #include "modules/eigen/tasks/study_task.h"
 
+#include "core/backend/of_backend.h"
 #include "core/error.h"
 #include "core/system/atomic_file.h"
 #include "core/system/csv.h"
 #include "core/system/log.h"
 #include "core/system/memory.h"
+#include "modules/eigen/device.h"
+#include "modules/eigen/device_needs.h"
 #include "modules/eigen/solve.h"
 #include "modules/eigen/tasks/generated.h"
 #include "modules/eigen/tasks/lapack_drivers.h"
@@ -26,8 +29,11 @@ namespace {
 using namespace parameter;
 using Json = nlohmann::ordered_json;
 
-constexpr const char* phases[] = {phase::cholesky,    phase::standard_form,    phase::tridiagonalization,
-                                  phase::tridiagonal, phase::back_to_standard, phase::back_to_general};
+/// A CPU has `tridiagonalization` where a GPU has `band`, `bulge_chasing` and `back_to_band`.
+constexpr const char* phases[] = {phase::cholesky,     phase::standard_form,    phase::tridiagonalization,
+                                  phase::band,         phase::bulge_chasing,    phase::tridiagonal,
+                                  phase::back_to_band, phase::back_to_standard, phase::back_to_general,
+                                  phase::normalization};
 
 Fraction fraction_of(std::int64_t n, std::int64_t count) {
   return count == 0 ? Fraction::none() : count == n ? Fraction::all() : Fraction::lowest(count);
@@ -37,24 +43,22 @@ Fraction fraction_of(std::int64_t n, std::int64_t count) {
 template <class T>
 class Measurement {
  public:
-  Measurement(std::int64_t n, std::int64_t count, const std::string& kind) : n_(n), count_(count) {
+  Measurement(std::int64_t n, std::int64_t count, const std::string& kind, bool on_gpu, bool compared)
+      : n_(n), count_(count), on_gpu_(on_gpu) {
+    const Fraction fraction = fraction_of(n, count);
     const double square = double(n) * double(n) * sizeof(T);
     // A, B, their copies and factors; the driver takes as much again for vectors and work space.
-    require_memory(square * 6 + solve_bytes<T>(n, fraction_of(n, count)), fmt::format("eigen_study of {} rows", n));
+    const double driver = square * 4 + solve_bytes<T>(n, fraction);
+    require_memory(on_gpu ? host_bytes<T>(n, fraction, true) + (compared ? driver : 0) : square * 2 + driver,
+                   fmt::format("eigen_study of {} rows", n));
+    if (on_gpu) with_cuda([&](auto) { require_device<T>(n, fraction, true); });
     a_ = generated_matrix<T>(kind, n, 1);
     b_ = generated_matrix<T>("overlap", n, 1);
   }
 
   void ours() {
-    std::vector<T> a = a_, b = b_;
-    std::vector<Phase> found;
-    seconds_.push_back(seconds_of([&] {
-      const Factor<T> factor(n_, std::move(b), Triangle::lower);
-      pairs_ = solve(Problem<T>{n_, a.data(), n_, Triangle::lower, &factor, fraction_of(n_, count_), {}});
-      found = pairs_.phases;
-      found.push_back(factor.made());
-    }));
-    for (const Phase& one : found) phase_seconds_[one.name].push_back(one.seconds);
+    on_gpu_ ? with_cuda([&](auto) { on_gpu(); }) : on_cpu();
+    for (const Phase& one : pairs_.phases) phase_seconds_[one.name].push_back(one.seconds);
   }
   void theirs() {
     std::vector<T> a = a_, b = b_;
@@ -85,9 +89,26 @@ class Measurement {
   }
 
  private:
+  void on_cpu() {
+    std::vector<T> a = a_, b = b_;
+    seconds_.push_back(seconds_of([&] {
+      const Factor<T> factor(n_, std::move(b), Triangle::lower);
+      pairs_ = solve(Problem<T>{n_, a.data(), n_, Triangle::lower, &factor, fraction_of(n_, count_), {}});
+      pairs_.phases.push_back(factor.made());
+    }));
+  }
+  void on_gpu() {
+    seconds_.push_back(seconds_of([&] {
+      const DeviceFactor<T> factor(n_, b_.data(), n_, Triangle::lower);
+      pairs_ =
+          solve_on_device(DeviceProblem<T>{n_, a_.data(), n_, Triangle::lower, &factor, fraction_of(n_, count_), {}});
+      pairs_.phases.push_back(factor.made());
+    }));
+  }
   static Json known(bool is, double value) { return is ? Json(value) : Json(nullptr); }
 
   std::int64_t n_, count_;
+  bool on_gpu_;
   std::vector<T> a_, b_;
   Pairs<T> pairs_;
   std::vector<double> seconds_, driver_seconds_, driver_values_;
@@ -104,8 +125,8 @@ Json study(const TaskContext& context) {
       const std::int64_t count = std::llround(share * double(n));
       context.progress_or_stop(fmt::format("n = {}, {} vectors", n, count),
                                double(rows.size()) / double(sizes.size() * shares.size()));
-      Measurement<T> measurement(n, count, context.text("matrix"));
       const bool compared = context.boolean("compare");
+      Measurement<T> measurement(n, count, context.text("matrix"), context.backend() == "cuda", compared);
       take_turns(int(context.integer("repeats")), compared ? 2 : 1,
                  [&](std::size_t which) { which == 0 ? measurement.ours() : measurement.theirs(); });
       rows.push_back(measurement.row());
@@ -131,7 +152,8 @@ const quadrille_parameter study_parameters[study_parameter_count] = {
          "[1, 0.2, 0]", share),
     choice("matrix", "A, as `generate` of the task eigen; B is overlap", "random", generated_kinds),
     boolean("complex", "whether A and B are complex", "false"),
-    boolean("compare", "measure LAPACK's drivers, too: sygvd, sygvx, and sygv_2stage without vectors", "true"),
+    boolean("compare", "measure LAPACK's drivers on the CPU, too: sygvd, sygvx, and sygv_2stage without vectors",
+            "true"),
     integer("repeats", "how often each is timed; the median counts", "3", within(1, 1000)),
     csv("eigen_study.csv")};
 
@@ -139,7 +161,8 @@ void run_study(const TaskContext& context) {
   const bool complex = context.boolean("complex");
   const Json rows = complex ? study<std::complex<double>>(context) : study<double>(context);
   report_study(context, "eigen_studies",
-               {{"complex", complex},
+               {{"backend", context.backend()},
+                {"complex", complex},
                 {"matrix", context.text("matrix")},
                 {"threads", context.threads()},
                 {"repeats", context.integer("repeats")}},

@@ -211,7 +211,7 @@ constexpr quadrille_parameter parameters[] = {
     matrix("b", "B, Hermitian and positive definite; default: the identity", b_members),
     group("vectors", "eigenvectors that are computed, with their eigenvalues; default: all", vectors_members, "which"),
     group("save", "eigenvalues and eigenvectors, written in double", save_members, "file"),
-    choice("library", "on several ranks: which library solves the problem; auto: ELPA where there is one", "auto",
+    choice("library", "on several ranks on CPUs: which library solves the problem; auto: ELPA where there is one", "auto",
            libraries),
     integer("refine", "steps at most that improve pairs where B is ill-conditioned; on one rank, on a CPU", "0",
             within(0, 1000)),
