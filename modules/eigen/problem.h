@@ -101,7 +101,7 @@ struct Defects {
 /// A step of refinement.
 struct Refinement {
   Defects before, after;
-  bool kept = false;  ///< false: it made pairs no better, and was undone
+  bool kept = false;  ///< false: neither it nor a later one made pairs better, and it was undone
 };
 
 /// The pairs that were found.

@@ -2,6 +2,7 @@
 
 #include "core/backend/backend.h"
 #include "core/backend/of_backend.h"
+#include "core/error.h"
 #include "core/system/memory.h"
 #include "modules/eigen/solve.h"
 
@@ -88,7 +89,9 @@ struct CallHere {
 
 template <class T>
 void solve_there(const CallHere<T>& w) {
-  if (w.refine > 0) refuse("refine: pairs are refined on a CPU: set the backend to \"cpu\"");
+  if (w.refine > 0) {
+    throw Error(ErrorCode::unsupported, "refine: pairs are refined on a CPU: set the backend to \"cpu\"");
+  }
   with_cuda([&](auto) {
     const PairsThere<T> pairs =
         solve_and_stay(DeviceProblem<T>{w.n, w.a, w.lda, w.triangle, factor_there<T>(w.factor), w.fraction, {}});

@@ -59,7 +59,7 @@ typedef struct quadrille_eigen_options {
   double high;
   int64_t room;   /* for 'V': pairs that the arrays have room for; 0: n */
   int64_t refine; /* steps at most that improve pairs where B is ill-conditioned (modules/eigen/METHODS.md), on the CPU
-                     of one process; 0: none */
+                     of one process, else QUADRILLE_UNSUPPORTED; 0: none */
   const char* backend; /* "cpu", "cuda" or "auto"; null: that of the factor, or the CPU; not read on a grid */
 } quadrille_eigen_options;
 

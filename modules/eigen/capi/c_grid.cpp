@@ -164,7 +164,9 @@ Wanted wanted_of(const quadrille_eigen_options* given, std::int64_t n) {
   out.triangle = triangle_of(out.options.triangle == 0 ? 'L' : out.options.triangle);
   out.fraction = fraction_of(out.options);
   out.fraction.check(n);
-  if (refinement_of(out.options) > 0) refuse("refine: pairs on a grid are not refined");
+  if (refinement_of(out.options) > 0) {
+    throw Error(ErrorCode::unsupported, "refine: pairs on a grid are not refined; set it to 0");
+  }
   return out;
 }
 

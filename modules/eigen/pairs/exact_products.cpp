@@ -136,7 +136,16 @@ void ResidualWork<T>::run(std::int64_t count, const T* x, const double* lambda, 
   }
 }
 
+template <class T>
+double residual_bytes(std::int64_t n, int slices) {
+  const double of_slices = double((slices + 1) * most_rows + slices * most_columns),
+               of_tile = 5.0 * most_rows * most_columns;
+  return (of_slices * double(n) + of_tile) * sizeof(T);
+}
+
 template int slices_for<double>(std::int64_t, double);
+template double residual_bytes<double>(std::int64_t, int);
+template double residual_bytes<std::complex<double>>(std::int64_t, int);
 template int slices_for<std::complex<double>>(std::int64_t, double);
 template struct ResidualWork<double>;
 template struct ResidualWork<std::complex<double>>;

@@ -24,4 +24,8 @@ struct ResidualWork {
   void run(std::int64_t count, const T* x, const double* lambda, T* r, T* s) const;
 };
 
+/// Bytes that ResidualWork::run() takes.
+template <class T>
+double residual_bytes(std::int64_t n, int slices);
+
 }  // namespace quadrille::eigen

@@ -9,6 +9,9 @@
 
 namespace quadrille::eigen {
 
+constexpr std::int64_t columns_looked_at = 128;  ///< at a time
+constexpr double most_bits = 106;                ///< of products, for the residuals
+
 /// For the pairs `active`, R = A X - B X Lambda in the basis of all vectors.
 template <class T>
 struct View {
@@ -17,6 +20,10 @@ struct View {
   std::vector<double> shifts;  ///< of eigenvalues to Rayleigh quotients
   Defects defects;             ///< of the wanted pairs
   double rounding = 0;         ///< an orthogonality that vectors of doubles cannot be asked to go below
+  double excess = 0;           ///< the largest |r| of a wanted pair over what rounding of its numbers leaves
+
+  /// Whether the wanted pairs are as good as vectors of doubles can be: another step would change their rounding alone.
+  bool is_rounded() const { return excess <= 4 && defects.orthogonality <= rounding; }
 
   /// Whether x_i is in x_j, an active one, by more than this share.
   bool mix(const std::vector<double>& values, std::int64_t i, std::int64_t j, double share) const;
@@ -33,13 +40,15 @@ class Defective {
 
  private:
   View<T> look_at(IndexRange active) const;
-  void measure(std::int64_t j, const T* w, const T* g, Defects& to) const;
+  void measure(std::int64_t j, const T* w, const T* g, View<T>& to) const;
+  double left_by_rounding(std::int64_t j) const;
   double bits(IndexRange active) const;
   double scale(std::int64_t j) const;
 
   const SolvedProblem<T>& p_;
   IndexRange wanted_;
   double a_norm_ = 0, b_norm_ = 0;  ///< 1-norms
+  std::vector<double> squares_;     ///< the diagonal of A X X^H A, where X X^H = B^-1 but for errors of X
 };
 
 }  // namespace quadrille::eigen

@@ -2,6 +2,7 @@
 
 #include "modules/eigen/lapack.h"
 #include "modules/eigen/pairs/clusters.h"
+#include "modules/eigen/pairs/exact_products.h"
 #include "modules/eigen/pairs/pair_defects.h"
 #include "modules/eigen/triangle.h"
 
@@ -19,9 +20,10 @@ constexpr double largest_entry = 0.3;  ///< a larger one is left to the next ste
 /// How wrong pairs are, in one number; a lack of orthogonality below `rounding` is none.
 double figure(const Defects& of, double rounding) { return of.defect * std::max(of.orthogonality, rounding); }
 
-bool is_better(const Defects& after, const Defects& before, double rounding) {
-  return figure(after, rounding) < figure(before, rounding) && after.defect <= 2 * before.defect &&
-         after.orthogonality <= std::max(2 * before.orthogonality, rounding);
+/// Than the best so far, and not worse in either than at first.
+bool is_better(const Defects& after, const Defects& best, const Defects& first, double rounding) {
+  return figure(after, rounding) < figure(best, rounding) && after.defect <= 2 * first.defect &&
+         after.orthogonality <= std::max(2 * first.orthogonality, rounding);
 }
 
 /// Active rows of G := H, which is what G is beyond 1.
@@ -193,6 +195,33 @@ void take_quotients(SolvedProblem<T>& p, IndexRange active, const std::vector<do
   }
 }
 
+/// The best pairs so far, to return to: a step may raise `defect` for the next one to bring down.
+template <class T>
+class Best {
+ public:
+  Best(const SolvedProblem<T>& p, const View<T>& view)
+      : active_(view.active),
+        shifts_(view.shifts),
+        defects_(view.defects),
+        values_(p.values),
+        vectors_(p.vector(active_.first), p.vector(active_.first) + active_.count * p.n) {}
+
+  IndexRange active() const { return active_; }
+  const std::vector<double>& shifts() const { return shifts_; }
+  const Defects& defects() const { return defects_; }
+  void restore(SolvedProblem<T>& p) const {
+    p.values = values_;
+    std::copy(vectors_.begin(), vectors_.end(), p.vector(active_.first));
+  }
+
+ private:
+  IndexRange active_;
+  std::vector<double> shifts_;
+  Defects defects_;
+  std::vector<double> values_;
+  std::vector<T> vectors_;
+};
+
 }  // namespace
 
 template <class T>
@@ -200,37 +229,32 @@ std::vector<Refinement> refine(SolvedProblem<T>& p, IndexRange wanted, int steps
   const Defective<T> defective(p, wanted);
   std::vector<Refinement> out;
   View<T> view = defective.look(wanted);
-  IndexRange active = view.active;
-  std::vector<double> shifts = view.shifts;
   const double rounding = view.rounding;
-  bool ends = steps < 1 || !(view.defects.defect > 0);
-  while (!ends) {
-    const std::vector<double> values = p.values;
-    const std::vector<T> vectors(p.vector(active.first), p.vector(active.first) + active.count * p.n);
+  Best<T> best(p, view);
+  bool ends = view.is_rounded();
+  while (!ends && std::int64_t(out.size()) < steps) {
     Refinement step{view.defects, view.defects, false};
+    const IndexRange active = view.active;
     if (improve(p, std::move(view))) {
       view = defective.look(active);
       step.after = view.defects;
-      step.kept = is_better(step.after, step.before, rounding);
-    }
-    if (step.kept) {
-      active = view.active;
-      shifts = view.shifts;
-    } else {
-      p.values = values;
-      std::copy(vectors.begin(), vectors.end(), p.vector(active.first));
     }
     out.push_back(step);
-    ends = !step.kept || std::int64_t(out.size()) == steps ||
-           figure(step.after, rounding) > figure(step.before, rounding) / 2;
+    if (is_better(step.after, best.defects(), out.front().before, rounding)) {
+      best = Best<T>(p, view);
+      for (Refinement& taken : out) taken.kept = true;
+    }
+    ends = view.is_rounded() || !(figure(step.after, rounding) < figure(step.before, rounding) / 2);
   }
-  take_quotients(p, active, shifts);
+  if (!out.empty() && !out.back().kept) best.restore(p);
+  take_quotients(p, best.active(), best.shifts());
   return out;
 }
 
 template <class T>
 double refinement_bytes(std::int64_t n) {
-  return 7.0 * double(n) * double(n) * sizeof(T);
+  const double two_panels = 2 * double(columns_looked_at) * double(n) * sizeof(T);  // A X, then R and B X
+  return 7.0 * double(n) * double(n) * sizeof(T) + two_panels + residual_bytes<T>(n, slices_for<T>(n, most_bits));
 }
 
 template std::vector<Refinement> refine(SolvedProblem<double>&, IndexRange, int);

@@ -25,9 +25,9 @@ struct SolvedProblem {
   const T* vector(std::int64_t j) const { return vectors.data() + j * n; }
 };
 
-/// Improves the wanted pairs, and those that they cannot be told from, by at most `steps` steps. Eigenvalues then are
-/// Rayleigh quotients. Returns what the steps have done, the last of which may have been undone; none where the pairs
-/// leave nothing.
+/// Improves the wanted pairs, and those that they cannot be told from, by at most `steps` steps, until they are as good
+/// as vectors of doubles can be or a step gains less than half. Eigenvalues then are Rayleigh quotients. Returns what
+/// the steps have done; those after the best pairs have been undone. None where the pairs need no step.
 template <class T>
 std::vector<Refinement> refine(SolvedProblem<T>& problem, IndexRange wanted, int steps);
 

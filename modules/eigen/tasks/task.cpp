@@ -42,7 +42,10 @@ int refinement_of(const TaskContext& context, const Request& request) {
 
 /// Of refined pairs: sums in double would not see what is gained.
 Accuracy accuracy_of(const std::vector<Refinement>& steps) {
-  const Defects& last = steps.back().kept ? steps.back().after : steps.back().before;
+  Defects last = steps.front().before;
+  for (const Refinement& step : steps) {
+    if (step.kept) last = step.after;
+  }
   return {last.residual, last.orthogonality};
 }
 

@@ -97,6 +97,11 @@ static void problems(const quadrille_eigen_grid* grid, const quadrille_eigen_fac
   some = all;
   some.vectors = mine ? 'Q' : 'A';
   expect("letter", SOLVE(&some, a, b, values, vectors, NULL), by, QUADRILLE_INVALID_INPUT, "vectors = 'Q'");
+  some = all;
+  some.refine = mine ? 1 : 0;
+  expect("refine", SOLVE(&some, a, b, values, vectors, NULL), by, QUADRILLE_UNSUPPORTED,
+         "pairs on a grid are not refined");
+  some.refine = 0;
   some.vectors = 'I';
   some.first = 1;
   some.last = mine ? 9 : 2;

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <random>
 #include <string>
 #include <vector>
@@ -147,6 +148,81 @@ Accuracy long_accuracy(std::int64_t n, const std::vector<T>& a, const std::vecto
   return {double(scale > 0 ? residual / scale : residual), double(orthogonality / (long double)(n))};
 }
 
+/// B = L L^H, the columns of L one after the other.
+template <class Long, class T>
+std::vector<Long> long_cholesky(std::int64_t n, const std::vector<T>& b) {
+  std::vector<Long> l(b.begin(), b.end());
+  for (std::int64_t j = 0; j < n; ++j) {
+    const long double pivot = std::sqrt(std::real(l[std::size_t(j + j * n)]));
+    for (std::int64_t i = j; i < n; ++i) l[std::size_t(i + j * n)] /= pivot;
+    for (std::int64_t k = j + 1; k < n; ++k) {
+      Long right = l[std::size_t(k + j * n)];
+      if constexpr (is_complex<T>) right = std::conj(right);
+      for (std::int64_t i = k; i < n; ++i) l[std::size_t(i + k * n)] -= l[std::size_t(i + j * n)] * right;
+    }
+  }
+  return l;
+}
+
+/// What pairs leave, in the norm of B^-1: `defect` as Defects has it, and the root of the sum of all |r|^2, which
+/// bounds the errors of all eigenvalues together.
+struct LongDefects {
+  double defect = 0, whole = 0;
+};
+template <class T>
+LongDefects long_defects(std::int64_t n, const std::vector<T>& a, std::vector<T> b, const Pairs<T>& pairs) {
+  using Long = std::conditional_t<is_complex<T>, std::complex<long double>, long double>;
+  if (b.empty()) b = diagonal_matrix<T>(std::vector<double>(std::size_t(n), 1.0));
+  const std::vector<Long> l = long_cholesky<Long>(n, b);
+  LongDefects out;
+  long double whole = 0;
+  for (std::int64_t k = 0; k < pairs.range.count; ++k) {
+    const T* const x = pairs.vectors.data() + k * n;
+    const double value = pairs.values[std::size_t(k)];
+    std::vector<Long> r(std::size_t(n), Long(0));
+    long double size = 0, square = 0;
+    for (std::int64_t j = 0; j < n; ++j) {
+      size += std::abs(x[j]);
+      for (std::int64_t i = 0; i < n; ++i) {
+        const auto at = std::size_t(i + j * n);
+        r[std::size_t(i)] += (Long(a[at]) - (long double)(value)*Long(b[at])) * Long(x[j]);
+      }
+    }
+    for (std::int64_t j = 0; j < n; ++j) {
+      Long& y = r[std::size_t(j)] /= l[std::size_t(j + j * n)];
+      for (std::int64_t i = j + 1; i < n; ++i) r[std::size_t(i)] -= l[std::size_t(i + j * n)] * y;
+      square += std::norm(y);
+    }
+    const long double scale = (norm_of(n, a) + std::abs(value) * norm_of(n, b)) * size;
+    if (square > 0) out.defect = std::max(out.defect, double(std::sqrt(square) / scale));
+    whole += square;
+  }
+  out.whole = double(std::sqrt(whole));
+  return out;
+}
+
+/// What rounding of the vectors leaves of X^H B X = 1, and that of sums in long double.
+template <class T>
+double rounding_of(const KnownProblem<T>& known, const Pairs<T>& pairs) {
+  const auto length = [&](const T* x) {
+    double square = 0;
+    for (std::int64_t i = 0; i < known.n; ++i) square += std::norm(x[i]);
+    return std::sqrt(square);
+  };
+  double of_x = 0, of_bx = 0;
+  for (std::int64_t k = 0; k < pairs.range.count; ++k) {
+    const T* const x = pairs.vectors.data() + k * known.n;
+    std::vector<T> bx(std::size_t(known.n));
+    for (std::int64_t j = 0; j < known.n; ++j) {
+      for (std::int64_t i = 0; i < known.n; ++i) bx[std::size_t(i)] += known.b[std::size_t(i + j * known.n)] * x[j];
+    }
+    of_x = std::max(of_x, length(x));
+    of_bx = std::max(of_bx, length(bx.data()));
+  }
+  const double of_sums = std::numeric_limits<long double>::epsilon() * norm_of(known.n, known.b) * of_x;
+  return (eps * of_bx + of_sums) * of_x;
+}
+
 template <class T>
 class EigenRefinement : public ::testing::Test {};
 TYPED_TEST_SUITE(EigenRefinement, Numbers);
@@ -167,13 +243,12 @@ TYPED_TEST(EigenRefinement, EigenvaluesHaveAllDigits) {
                                pairs = refined(known, 8, Fraction::all(), half);
         const std::string what = fmt::format("n = {}, S to 2^-{}, {}", n, lowest, repeated ? "repeated" : "simple");
         before = std::max(before, error_of(plain, known));
-        // Repeated ones seldom lack some: 4e-13 in 3 of 1,200 runs.
-        EXPECT_LE(error_of(pairs, known), repeated && lowest == 16 ? 1e-9 : 8 * eps) << what;
+        EXPECT_LE(error_of(pairs, known), 8 * eps) << what;
         expect_signs(pairs, what);
         const Accuracy first = long_accuracy(n, known.a, known.b, plain),
                        last = long_accuracy(n, known.a, known.b, pairs);
         EXPECT_LE(last.residual, 4 * eps) << what;
-        EXPECT_LE(last.orthogonality, 2 * first.orthogonality + 1e-8) << what;
+        EXPECT_LE(last.orthogonality, 2 * rounding_of(known, pairs)) << what;
         before_orthogonal = std::max(before_orthogonal, first.orthogonality);
         orthogonal = std::max(orthogonal, last.orthogonality);
       }
@@ -219,7 +294,7 @@ TYPED_TEST(EigenRefinement, FractionsAreThoseOfTheWhole) {
     EXPECT_LE(error_of(pairs, known), 8 * eps) << what;
     const Accuracy accuracy = long_accuracy(known.n, known.a, known.b, pairs);
     EXPECT_LE(accuracy.residual, 4 * eps) << what;
-    EXPECT_LE(accuracy.orthogonality, 1e-7) << what;
+    EXPECT_LE(accuracy.orthogonality, 2 * rounding_of(known, pairs)) << what;
   }
 }
 
@@ -234,19 +309,24 @@ TYPED_TEST(EigenRefinement, PairsAreNeverMadeWorse) {
         const std::string what = fmt::format("{}, n = {}, pivot {}", kind, n, pivot);
         const Pairs<TypeParam> plain = solved(n, a, b), pairs = solved(n, a, b, Fraction::all(), 6);
         const Accuracy before = long_accuracy(n, a, b, plain), after = long_accuracy(n, a, b, pairs);
+        const LongDefects left = long_defects(n, a, b, plain), leaves = long_defects(n, a, b, pairs);
+        EXPECT_LE(leaves.defect, 4 * left.defect + 4 * eps) << what;
         // What rounding of vectors leaves, which before may have been less by chance.
         const double small = pivot > 0 ? pivot : 1;
-        EXPECT_LE(after.residual, 4 * before.residual + 10 * eps / (small * small)) << what;
+        if (small == 1) {
+          EXPECT_LE(after.residual, 4 * before.residual + 10 * eps) << what;
+        }
         EXPECT_LE(after.orthogonality, 4 * before.orthogonality + 20 * eps / small) << what;
-        expect_close(pairs.values, plain.values,
-                     64 * double(n) * eps * norm_of(n, a) / (small * small * small * small) + 1e-300, what);
+        const double largest = std::max(std::abs(plain.values.front()), std::abs(plain.values.back()));
+        expect_close(pairs.values, plain.values, 2 * (left.whole + leaves.whole) + 8 * eps * largest, what);
         expect_signs(pairs, what);
-        for (std::size_t k = 0; k < pairs.refinements.size(); ++k) {
-          const Refinement& step = pairs.refinements[k];
-          EXPECT_TRUE(step.kept || k + 1 == pairs.refinements.size()) << what;
-          if (step.kept) {
-            EXPECT_LE(step.after.defect, 2 * step.before.defect) << what;
-          }
+        bool ended = false;  // what follows the best pairs is undone
+        for (const Refinement& step : pairs.refinements) {
+          EXPECT_FALSE(ended && step.kept) << what;
+          ended = !step.kept;
+        }
+        if (!ended && !pairs.refinements.empty()) {
+          EXPECT_LE(pairs.refinements.back().after.defect, 2 * pairs.refinements.front().before.defect) << what;
         }
         if (kind == "zero" || n == 1) continue;
         EXPECT_LE(pairs.refinements.size(), 6) << what;
