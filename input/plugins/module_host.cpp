@@ -91,10 +91,9 @@ quadrille_status output_named(quadrille_run* run, const char* name, const char**
 quadrille_status scratch_file(quadrille_run* run, const char* name, const char** out) {
   return running_call(run, {"scratch_file", {out}}, [&](JobRun& job) {
     const std::string file = given(name, "the name of a file");
-    for (const std::string& output : output_names(run->task)) {
-      if (job.folder().path(output).lexically_normal() == job.folder().path(file).lexically_normal()) {
-        throw std::invalid_argument(fmt::format("it asks for the scratch file '{}', which is an output of it", file));
-      }
+    const std::string problem = problem_of_scratch(job.job(), job.folder().path(""), file);
+    if (!problem.empty()) {
+      throw std::invalid_argument(fmt::format("it asks for the scratch file '{}', which {}", file, problem));
     }
     // As with an output, the folder knows of it: what a killed run leaves is not taken for somebody else's file.
     *out = keep_text(run, job.folder().output(file).string());

@@ -79,6 +79,29 @@ bool is_unfinished(const Job& job, const std::string& name) {
   });
 }
 
+/// Paths that no file of a task may take, and why. They are ordered by their parts: what lies in a folder follows it.
+std::map<fs::path, std::string> reserved_paths(const Job& job, const fs::path& folder) {
+  const fs::path results = one_spelling(folder / "results.json");
+  std::map<fs::path, std::string> taken = {
+      {results, "holds the results"},
+      {one_spelling(folder / "restart.json"), "is needed to continue an interrupted run"},
+      {results.parent_path() / ".lock", "is the lock of the output folder"},
+  };
+  for (const NamedFile& name : files_of(job, ParameterType::file_in)) {
+    const fs::path input = job.input_path(name.file);
+    taken[one_spelling(input)] = fmt::format("is the input {}", input.string());
+  }
+  taken[one_spelling(job.file)] = fmt::format("is the job file {}", job.file.string());
+  return taken;
+}
+
+constexpr const char* reserved_reason = "is reserved for files that continue an interrupted run";
+
+bool is_reserved(const Job& job, const fs::path& folder, const fs::path& path) {
+  return path.parent_path() == one_spelling(folder / "results.json").parent_path() &&
+         is_unfinished(job, path.filename().string());
+}
+
 /// NAME of ".NAME.PROCESS.NUMBER.part" of a process that is no more; empty for any other name.
 std::string name_of_leftover(const std::string& file) {
   const std::string end = ".part";
@@ -173,19 +196,22 @@ std::vector<fs::path> input_files(const TaskSpec& task) {
   return files;
 }
 
-void check_outputs(const Job& job, const fs::path& folder, std::vector<Error>& errors) {
-  // Paths that an output may not take, and why. They are ordered by their parts: what lies in a folder follows it.
-  std::map<fs::path, std::string> taken = {
-      {one_spelling(folder / "results.json"), "holds the results"},
-      {one_spelling(folder / "restart.json"), "is needed to continue an interrupted run"},
-      {one_spelling(folder / "results.json").parent_path() / ".lock", "is the lock of the output folder"},
-  };
-  const fs::path here = one_spelling(folder / "results.json").parent_path();
-  for (const NamedFile& name : files_of(job, ParameterType::file_in)) {
-    const fs::path input = job.input_path(name.file);
-    taken[one_spelling(input)] = fmt::format("is the input {}", input.string());
+std::string problem_of_scratch(const Job& job, const fs::path& folder, const std::string& name) {
+  const fs::path path = one_spelling(folder / name);
+  const std::map<fs::path, std::string> reserved = reserved_paths(job, folder);
+  const auto found = reserved.find(path);
+  if (found != reserved.end()) return found->second;
+  if (is_reserved(job, folder, path)) return reserved_reason;
+  for (const NamedFile& output : outputs_of(job)) {
+    if (one_spelling(folder / output.file) == path) {
+      return fmt::format("is an output of the job (at {})", to_string(output.where));
+    }
   }
-  taken[one_spelling(job.file)] = fmt::format("is the job file {}", job.file.string());
+  return {};
+}
+
+void check_outputs(const Job& job, const fs::path& folder, std::vector<Error>& errors) {
+  std::map<fs::path, std::string> taken = reserved_paths(job, folder);
   for (const NamedFile& output : outputs_of(job)) {
     const auto add = [&](const std::string& message) {
       errors.emplace_back(ErrorCode::invalid_input, message + "; choose another name", output.where);
@@ -196,8 +222,8 @@ void check_outputs(const Job& job, const fs::path& folder, std::vector<Error>& e
       add(fmt::format("'{}' must be a file, not a folder", output.file));
       continue;
     }
-    if (path.parent_path() == here && is_unfinished(job, path.filename().string())) {
-      add(fmt::format("'{}' is reserved for files that continue an interrupted run", output.file));
+    if (is_reserved(job, folder, path)) {
+      add(fmt::format("'{}' {}", output.file, reserved_reason));
       continue;
     }
     const auto [place, is_new] =

@@ -29,6 +29,10 @@ std::vector<std::filesystem::path> input_files(const TaskSpec& task);
 /// results.json, restart.json or another output under whatever spelling, or that is a folder. Writes nothing.
 void check_outputs(const Job& job, const std::filesystem::path& folder, std::vector<Error>& errors);
 
+/// Why a task may not make a file of this name for a while, in words that follow the name: a file that check_outputs
+/// keeps outputs from, or an output of any task of the job; empty when it may.
+std::string problem_of_scratch(const Job& job, const std::filesystem::path& folder, const std::string& name);
+
 /// Why a name does not lead to a file in the folder itself: an absolute path, one that leaves it by "..", or one with a
 /// symbolic link on the way; empty when it does.
 std::string why_outside(const std::filesystem::path& folder, const std::string& name);

@@ -53,8 +53,8 @@ struct Options {
   /// root; on a GPU of the device's. Where they take more, B stays on disk (CPU) or in the host's memory (GPU), and
   /// blocks of its occupied orbitals pass through (stream/plan.h). 0: what is free.
   std::int64_t memory_cap = 0;
-  /// On a CPU: B that does not fit is in a file without a name in the folder of this path, which needs 8 bytes (4 in
-  /// single) a number there. Empty: the current folder, and with a memory_cap of 0 B must fit.
+  /// On a CPU: B that does not fit is in a file without a name in this folder, or in that of this file, where it needs
+  /// 8 bytes (4 in single) a number. Empty: the current folder, and with a memory_cap of 0 B must fit.
   std::string scratch = {};
   /// Who does steps 3 and 4 and the sums: the CPU where null; with the CUDA backend B and the integrals stay in the
   /// memory of the device.

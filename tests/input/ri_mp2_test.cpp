@@ -179,7 +179,38 @@ TEST_F(RiMp2Job, TheFolderOfTheScratchFileIsMade) {
   for (const char* command : {"check", "run"}) {
     EXPECT_THAT(call(command, "ri_mp2, file: system.h5, scratch: " + file_ + "/below"),
                 ContainsRegex("job.yaml:1:[0-9]+: 'scratch': .*system.h5 is not a folder with write permission"));
+    EXPECT_THAT(call(command, "ri_mp2, file: system.h5, scratch: parts/../../disk"),
+                ContainsRegex("job.yaml:1:[0-9]+: 'scratch': 'parts/../../disk' is not in the output folder: give an "
+                              "absolute path"));
   }
+}
+
+/// Of whatever task.
+TEST_F(RiMp2Job, AnOutputIsNoScratchFile) {
+  write(testing::random_system(60, 100, 220));
+  const std::string of_another = "}, {task: ri_mp2_study, repeats: 1, files: [system.h5], csv: parts/ri_mp2.scratch";
+  EXPECT_THAT(call("run", "ri_mp2, file: system.h5, memory_cap: 1, scratch: parts/." + of_another),
+              ContainsRegex("it asks for the scratch file 'parts/./ri_mp2.scratch', which is an output of the job .at "
+                            ".*job.yaml:1:"));
+}
+
+TEST_F(RiMp2Job, AStudyWithAMemoryCapLetsBPassThroughIt) {
+  write(testing::random_system(60, 50, 220));
+  const double b_bytes = 8.0 * 60 * 50 * 220;
+  const std::string study = "ri_mp2_study, repeats: 1, files: [system.h5], deltas: [0.5], memory_cap: 1";
+  EXPECT_EQ(call("run", study + ", scratch: parts"), "");
+  nlohmann::json all;
+  std::ifstream(folder_.file("out/results.json")) >> all;
+  const nlohmann::json rows = all["ri_mp2_studies"]["ri_mp2_study"]["rows"];
+  ASSERT_EQ(rows.size(), 3);
+  for (const nlohmann::json& row : rows) {
+    EXPECT_GT(row["streamed_bytes"].get<double>(), row["precision"] == "single" ? b_bytes : 2 * b_bytes);
+  }
+  EXPECT_LT(rows[1]["integral_max_error"].get<double>(), 1e-4);
+  EXPECT_THAT(files_in(folder_.file("out/parts")), ::testing::IsEmpty());
+  EXPECT_THAT(call("check", study + ", target_errors: [1.0e-6]"),
+              ContainsRegex("'target_errors': with a memory_cap B may not be in memory"));
+  EXPECT_THAT(call("check", study + ", scratch: ../disk"), ContainsRegex("'scratch': '../disk' is not in the output"));
 }
 
 TEST_F(RiMp2Job, ACapOrAFileThatWillNotDoIsSaid) {

@@ -189,7 +189,8 @@ class Modules(ProgramTest):
                              *((32 + k, f"it passes a null pointer for a result of '{name}'") for k, name in enumerate(asking)),
                              *((number, "it passes a null pointer as data to share with other ranks") for number in
                                range(52, 56)),
-                             (56, "it passes a null pointer for a result of 'scratch_file'")):
+                             (56, "it passes a null pointer for a result of 'scratch_file'"),
+                             (58, "it asks for the scratch file 'results.json', which holds the results")):
             with self.subTest(number=number):
                 process = self.call("run", self.write_job({"run": [{"task": "c_echo", "number": number}]}), "--out",
                                     self.path(str(number)), env=search("in_c"))

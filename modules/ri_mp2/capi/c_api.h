@@ -26,9 +26,9 @@ typedef struct quadrille_ri_mp2_options {
   double delta;          /* of mgemm: larger elements are multiplied in double; counts where target_error is 0 */
   double target_error;   /* of mgemm, above 0: delta is chosen so that the energy changes by less than this, Hartree */
   /* Bytes for B and the integrals, of a GPU's memory or of the host's: where it is less than they take, blocks of B
-   * pass through, on the CPU from a file without a name in the folder of the path `scratch`. 0: what is free. */
+   * pass through, on the CPU from a file without a name in the folder `scratch`. 0: what is free. */
   int64_t memory_cap;
-  const char* scratch; /* path of a file, for its folder; null: the current folder, where memory_cap is not 0 */
+  const char* scratch; /* a folder, or a file in it; null: the current folder, where memory_cap is not 0 */
 } quadrille_ri_mp2_options;
 
 /* Set `struct_size` to the size of the struct before the call: no more than that is written. Energies in Hartree. */

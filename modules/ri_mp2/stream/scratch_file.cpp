@@ -32,6 +32,12 @@ struct Descriptor {
   }
 };
 
+/// The name that a file has in messages, and for a while where the file system knows no nameless ones.
+std::string in_a_folder(const std::string& path) {
+  std::error_code ignored;
+  return fs::is_directory(path, ignored) ? (fs::path(path) / "ri_mp2.scratch").string() : path;
+}
+
 AtomicFile nameless(const std::string& path) {
   std::error_code ignored;
   if (!fs::is_directory(path, ignored) && !fs::is_other(path, ignored)) {
@@ -48,7 +54,7 @@ AtomicFile nameless(const std::string& path) {
 
 }  // namespace
 
-ScratchFile::ScratchFile(const std::string& path, std::int64_t bytes) : file_(nameless(path)) {
+ScratchFile::ScratchFile(const std::string& path, std::int64_t bytes) : file_(nameless(in_a_folder(path))) {
   file_.reserve(std::uint64_t(bytes));
 }
 

@@ -13,7 +13,7 @@ namespace quadrille::ri_mp2 {
 /// constructor, with the number of bytes.
 class ScratchFile {
  public:
-  /// In the folder of `path`.
+  /// In the folder `path`, or in that of the file `path`.
   ScratchFile(const std::string& path, std::int64_t bytes);
 
   void write(std::int64_t offset, const void* from, std::int64_t bytes);

@@ -51,6 +51,8 @@ class Study {
                              : mgemm::Cutoff::at(row.delta);
     options.products.always_split = options_.always_split;
     options.memory = options_.memory;
+    options.memory_cap = options_.memory_cap;
+    options.scratch = options_.scratch;
     options.backend = options_.backend;
     options.root = &root_;
     return options;

@@ -18,7 +18,11 @@ struct StudyOptions {
       true;         ///< else those of B and of the integrals are not computed: they cost a run in double each
   int repeats = 3;  ///< times that each run is timed
   std::int64_t memory = std::int64_t(1) << 30;  ///< Options; the integrals compared with take as much again
-  Backend* backend = nullptr;                   ///< Options
+  /// Options; the study has (ia|P), B and, for errors of the integrals, a batch of them in the host's memory besides. A
+  /// cap does not go with target errors, as the sample that chooses a cutoff needs all of B.
+  std::int64_t memory_cap = 0;
+  std::string scratch = {};    ///< Options
+  Backend* backend = nullptr;  ///< Options
   /// Called before each run with what it is, and the fraction of all runs that is done. May be empty.
   std::function<void(const std::string&, double)> progress = {};
 };

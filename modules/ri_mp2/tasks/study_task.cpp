@@ -4,6 +4,7 @@
 #include "core/system/atomic_file.h"
 #include "core/system/csv.h"
 #include "core/system/log.h"
+#include "modules/ri_mp2/tasks/cap_parameters.h"
 #include "modules/ri_mp2/tasks/generated_parameter.h"
 #include "modules/ri_mp2/tasks/study.h"
 #include "modules/ri_mp2/tasks/system_file.h"
@@ -51,6 +52,8 @@ Json row_json(const std::string& name, const System& system, const std::vector<S
           {"b_rms_error", known(compared, row.b.rms)},
           {"integral_max_error", known(compared, row.integrals.largest)},
           {"integral_rms_error", known(compared, row.integrals.rms)},
+          {"streamed_bytes",
+           known(row.energy.stream.memory > 0, double(row.energy.step3.streamed + row.energy.step4.streamed))},
           {"metric_seconds", row.metric_seconds},
           {"step3_seconds", row.step3_seconds},
           {"step4_seconds", row.step4_seconds},
@@ -74,7 +77,9 @@ StudyOptions study_options(const TaskContext& context) {
   options.element_errors = context.boolean("element_errors");
   options.repeats = int(context.integer("repeats"));
   options.memory = context.integer("memory") << 20;
+  options.memory_cap = context.integer("memory_cap") << 20;
   options.backend = &find_backend(context.backend());
+  if (options.memory_cap > 0 && options.backend->host_memory()) options.scratch = scratch_of(context);
   return options;
 }
 
@@ -127,9 +132,18 @@ const quadrille_parameter study_parameters[study_parameter_count] = {
             "true"),
     integer("repeats", "how often each run is timed; the median counts", "3", within(1, 1000)),
     memory("memory for a batch of integrals; as much again for those in double that they are compared with", "1024", 1),
+    memory_cap_parameter,
+    scratch_parameter,
     csv("ri_mp2_study.csv")};
 
 void check_study(const TaskContext& context) {
+  check_scratch(context);
+  if (context.integer("memory_cap") > 0 && context.has("target_errors") && context.count("target_errors") > 0) {
+    TaskContext::fail(QUADRILLE_INVALID_INPUT,
+                      "with a memory_cap B may not be in memory, but the sample that chooses a cutoff for "
+                      "`target_errors` needs all of it: leave one of them out",
+                      "target_errors");
+  }
   const std::vector<std::string> files = context.input_files("files");
   if (files.empty() && !context.has("generated")) {
     TaskContext::fail(QUADRILLE_INVALID_INPUT, "there is no system to study: give `files` or `generated`");

@@ -7,7 +7,7 @@
 
 namespace quadrille::ri_mp2 {
 
-constexpr std::size_t study_parameter_count = 9;
+constexpr std::size_t study_parameter_count = 11;
 extern const quadrille_parameter study_parameters[study_parameter_count];
 
 void check_study(const TaskContext& context);

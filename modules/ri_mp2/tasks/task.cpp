@@ -3,6 +3,7 @@
 #include "core/backend/backend.h"
 #include "core/system/log.h"
 #include "modules/ri_mp2/ri_mp2.h"
+#include "modules/ri_mp2/tasks/cap_parameters.h"
 #include "modules/ri_mp2/tasks/generated_parameter.h"
 #include "modules/ri_mp2/tasks/study_task.h"
 #include "modules/ri_mp2/tasks/system_file.h"
@@ -11,9 +12,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <unistd.h>
-
-#include <filesystem>
 #include <optional>
 
 namespace quadrille::ri_mp2 {
@@ -21,7 +19,6 @@ namespace {
 
 using namespace parameter;
 using Json = nlohmann::ordered_json;
-namespace fs = std::filesystem;
 
 Options read_options(const TaskContext& context) {
   Options options;
@@ -30,17 +27,6 @@ Options read_options(const TaskContext& context) {
   options.memory = context.integer("memory") << 20;
   options.memory_cap = context.integer("memory_cap") << 20;
   return options;
-}
-
-/// A folder that is there or can be made. One in the output folder is made by the run.
-void check_scratch(const TaskContext& context) {
-  fs::path place = context.text("scratch");
-  if (!place.is_absolute()) return;
-  std::error_code ignored;
-  while (!fs::exists(place, ignored) && place.has_relative_path()) place = place.parent_path();
-  if (fs::is_directory(place, ignored) && ::access(place.c_str(), W_OK | X_OK) == 0) return;
-  TaskContext::fail(QUADRILLE_FILE_ERROR,
-                    fmt::format("{} is not a folder with write permission: choose another", place.string()), "scratch");
 }
 
 void check(const TaskContext& context) {
@@ -73,9 +59,7 @@ void compute(const TaskContext& context) {
   Options options = read_options(context);
   options.backend = &find_backend(context.backend());
   const System system = file ? open_system(*file) : made_system(context, options);
-  if (needs_scratch(system, options)) {
-    options.scratch = context.scratch_file(fs::path(context.text("scratch")) / (context.task_name() + ".scratch"));
-  }
+  if (needs_scratch(system, options)) options.scratch = scratch_of(context);
   options.progress = [&](double fraction) { context.progress_or_stop("integrals and energy", fraction); };
   const Energy energy = correlation_energy(system, options);
   Json out = {{"e_corr", energy.correlation},
@@ -119,16 +103,8 @@ constexpr quadrille_parameter parameters[] = {
            "measured", mgemm::sampled_assurances),
     mgemm::always_split_parameter,
     memory("memory for a batch of integrals; (ia|P), B and, with mgemm, the split of B come on top", "1024", 1),
-    integer(
-        "memory_cap",
-        "memory for steps 3 and 4, (ia|P), B and the integrals, of a GPU or of the host; where it is less than they "
-        "take, blocks of B pass through: from `scratch`, or for a GPU from the host's memory; 0: what is free",
-        "0", within(0, 1 << 30), "MiB"),
-    text("scratch",
-         "on a CPU, the folder for B that does not fit into memory, relative to the output folder: a file without a "
-         "name, "
-         "which is gone when the task ends",
-         ".")};
+    memory_cap_parameter,
+    scratch_parameter};
 
 constexpr const char* sources[] = {"file", "generated", nullptr};
 constexpr const char* const* one_source[] = {sources, nullptr};

@@ -295,7 +295,9 @@ typedef struct quadrille_host {
   const char* (*links_origin)(quadrille_run* run);
 
   /* The path of a file, given relative to the output folder, for what a task cannot hold in memory: no result, so that
-   * the task is to remove it, also when it fails. */
+   * the task is to remove it, also when it fails. Makes the folders on the way to it, and keeps its name with those of
+   * the outputs. Of several ranks all must call it, with the same name. A name that is that of an output of the job, of
+   * a file that it reads or of one of the program's own is a defect of the task. */
   quadrille_status (*scratch_file)(quadrille_run* run, const char* name, const char** file);
 } quadrille_host;
 

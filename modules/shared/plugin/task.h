@@ -91,7 +91,8 @@ class TaskContext {
     const std::vector<const char*> all = list<const char*>(host_->text, path);
     return {all.begin(), all.end()};
   }
-  /// The path, relative to the output folder, of a file that the task is to remove.
+  /// The path of a file that the task is to remove; `name` is relative to the output folder. Makes its folders.
+  /// Collective.
   std::string scratch_file(const std::string& name) const {
     const char* file = nullptr;
     demand(host_->scratch_file(run_, name.c_str(), &file));

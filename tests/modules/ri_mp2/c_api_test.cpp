@@ -88,12 +88,12 @@ TEST(RiMp2InC, ACapLeavesTheEnergyAsItIs) {
   ASSERT_EQ(call(system, system.p_q.data(), nullptr, whole), QUADRILLE_DONE);
   EXPECT_EQ(whole.streamed, 0);
   const testing::TemporaryFolder folder;
-  const std::string scratch = folder.file("scratch");
+  const std::string scratch = folder.file("scratch"), there = folder.file("");
   quadrille_ri_mp2_options options{};
   options.struct_size = sizeof options;
   options.memory_cap = 20 * 12 * 30 * 8 / 4;
-  options.scratch = scratch.c_str();
   for (const double* p_q : {system.p_q.data(), static_cast<const double*>(nullptr)}) {
+    options.scratch = p_q == nullptr ? there.c_str() : scratch.c_str();
     ASSERT_EQ(call(system, p_q, nullptr, whole), QUADRILLE_DONE);
     ASSERT_EQ(call(system, p_q, &options, capped), QUADRILLE_DONE) << quadrille_ri_mp2_message();
     EXPECT_NEAR(capped.correlation, whole.correlation, 1e-12 * std::abs(whole.correlation));

@@ -9,8 +9,8 @@
 static const quadrille_parameter echo_parameters[] = {
     {.name = "number",
      .type = QUADRILLE_INTEGER,
-     .help = "to be given back; 13 to 56 call the host wrongly, 57 leaves a scratch file, 99 says that it has not "
-             "converged",
+     .help = "to be given back; 13 to 56 and 58 call the host wrongly, 57 leaves a scratch file, 99 says that it "
+             "has not converged",
      .default_text = "7"}};
 static const quadrille_parameter element[] = {{.name = "element", .type = QUADRILLE_REAL, .help = "of a matrix"}};
 static const quadrille_parameter product_parameters[] = {
@@ -70,6 +70,7 @@ static void ask_for_nothing(const quadrille_host* host, quadrille_run* run, int6
     case 55: (void)host->exchange(run, 0, NULL, &number, 1); break;
     case 56: (void)host->scratch_file(run, "other.txt", NULL); break;
     case 57: leave_scratch(host, run); break;
+    case 58: (void)host->scratch_file(run, "results.json", &text); break;
     default: break;
   }
 }
