@@ -201,7 +201,7 @@ class RankJobs(RankTest):
         if harness.BACKEND != "cuda":
             self.skipTest("it takes a GPU")
         write_matrix(self.path("a.mtx"), numpy.eye(90))
-        self.assertIn("library: names a library for CPUs",
+        self.assertIn("'library': names a library for CPUs",
                       self.run_ranks(2, eigenproblem(library="elpa"), out="bad", status=1))
         self.assertIn("pairs are refined on one rank", self.run_ranks(2, eigenproblem(refine=1), out="bad", status=1))
 

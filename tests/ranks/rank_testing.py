@@ -70,7 +70,7 @@ def write_matrix(path, a):
     kind = "complex" if a.dtype.kind == "c" else "real"
     with open(path, "w") as stream:
         stream.write(f"%%MatrixMarket matrix array {kind} general\n{a.shape[0]} {a.shape[1]}\n")
-        for x in a.T.flatten():
+        for x in a.T.flatten().tolist():
             stream.write(f"{x.real!r} {x.imag!r}\n" if kind == "complex" else f"{x!r}\n")
 
 

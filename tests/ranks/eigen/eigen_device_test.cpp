@@ -58,9 +58,9 @@ class RankDeviceEigen : public ::testing::Test {
     return std::move(of.pairs);
   }
 
-  /// Of the checks on GPUs and on the CPU, which must agree.
+  /// Of the checks on GPUs and on the CPU, which must agree. `singular`: what rounding of B is worth.
   Accuracy accuracy(const Layout& layout, const std::vector<T>& a, const std::vector<T>& b, const SpreadPairs<T>& pairs,
-                    const std::string& what) const {
+                    const std::string& what, double singular = 1) const {
     const std::vector<T> part = columns_of(*ranks_, layout, a),
                          of_b = b.empty() ? std::vector<T>() : columns_of(*ranks_, layout, b);
     const auto products = products_on_gpus<T>(*ranks_, layout);

@@ -11,7 +11,7 @@ namespace quadrille::eigen {
 namespace {
 
 /// Columns of a block reflection.
-constexpr std::int64_t widest = 512;
+constexpr std::int64_t widest = 1024;
 
 /// The unit lower trapezoid of columns whose first row is that of the first unit.
 template <class T>

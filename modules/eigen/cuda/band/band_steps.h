@@ -9,7 +9,7 @@
 namespace quadrille::eigen {
 
 /// Columns at most whose updates the rest of A takes at once.
-constexpr std::int64_t deferred = 512;
+constexpr std::int64_t deferred = 1024;
 
 /// What the panels of one block of `deferred` columns leave for the rest of A. Y and Z may have another leading
 /// dimension than n, which the functions below are given.
