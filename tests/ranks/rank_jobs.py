@@ -203,7 +203,7 @@ class RankJobs(RankTest):
         write_matrix(self.path("a.mtx"), numpy.eye(90))
         self.assertIn("'library': names a library for CPUs",
                       self.run_ranks(2, eigenproblem(library="elpa"), out="bad", status=1))
-        self.assertIn("pairs are refined on one rank", self.run_ranks(2, eigenproblem(refine=1), out="bad", status=1))
+        self.assertIn("pairs are refined on one rank, on a CPU", self.run_ranks(2, eigenproblem(refine=1), out="bad", status=1))
 
     def test_eigenproblems_of_electronic_structure(self):
         """Hamiltonian and overlap matrix of another program."""

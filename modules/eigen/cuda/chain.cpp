@@ -78,8 +78,10 @@ void transform_back(const Chain<T>& chain, Phases& phases, Bulges<There<T>>& bul
   const std::int64_t n = chain.n;
   const double part = double(count) / double(n);
   phases.run(phase::back_to_band, cube<T>(n, 2 * part), [&] {
-    if (count > 0) apply_q2(n, bulges.v.get(), bulges.tau.get(), x, n, count);
-    finish_phase();
+    chain.together([&] {
+      if (count > 0) apply_q2(n, bulges.v.get(), bulges.tau.get(), x, n, count);
+      finish_phase();
+    });
   });
   bulges.v.reset();
   phases.run(phase::back_to_standard, cube<T>(n, 2 * part), [&] {
@@ -126,8 +128,9 @@ double chain_bytes(std::int64_t n, const Fraction& fraction, std::int64_t share,
   const double reflections = number * double(diamond_base(n, groups_of(n))) * bandwidth * (bandwidth + 1);
   const double vectors = number * double(n) * double(share);
   const double dividing = sizeof(double) * (2 * square + double(n) * 2100);
-  const double transforming = sizeof(double) * square + (is_complex<T> ? vectors : 0) + reflections;
-  return before + std::max(band, reflections + std::max(dividing, transforming));
+  const double found = sizeof(double) * square + (is_complex<T> ? vectors : 0);
+  return before +
+         std::max({band, reflections + dividing, 2 * reflections + found, found + q1_bytes<There<T>>(n, share)});
 }
 
 template <class T>
@@ -156,10 +159,12 @@ ChainEnd<T> run_chain(const Chain<T>& chain) {
   });
   Bulges<There<T>> bulges;
   Tridiagonal t;
-  phases.run(phase::bulge_chasing, 0, [&] { t = chase(n, band.band.get(), with_vectors, bulges); });
+  phases.run(phase::bulge_chasing, 0,
+             [&] { chain.together([&] { t = chase(n, band.band.get(), with_vectors, bulges); }); });
   band.band.reset();
   if (!with_vectors) {
-    phases.run(phase::tridiagonal, 0, [&] { out.spectrum = tridiagonal_values(t.diagonal, t.beside); });
+    phases.run(phase::tridiagonal, 0,
+               [&] { chain.together([&] { out.spectrum = tridiagonal_values(t.diagonal, t.beside); }); });
     out.tridiagonal_form = "bisection";
     scale_back(out.spectrum, exponent);
     out.values = out.spectrum;
@@ -167,22 +172,24 @@ ChainEnd<T> run_chain(const Chain<T>& chain) {
     out.phases = phases.take();
     return end;
   }
-  TridiagonalVectors pairs;
+  const WantedVectors wanted = [&](std::vector<double> values) {
+    scale_back(values, exponent);
+    out.range = chain.fraction.among(values);
+    out.spectrum = std::move(values);
+    end.share = chain.share(out.range);
+    return std::pair(end.share.first, end.share.count);
+  };
   phases.run(phase::tridiagonal, 4.0 / 3 * double(n) * double(n) * double(n), [&] {
-    pairs = divide_and_conquer(std::move(t.diagonal), std::move(t.beside), [&](std::vector<double> values) {
-      scale_back(values, exponent);
-      out.range = chain.fraction.among(values);
-      out.spectrum = std::move(values);
-      end.share = chain.share(out.range);
-      return std::pair(end.share.first, end.share.count);
+    chain.together([&] {
+      TridiagonalVectors pairs = divide_and_conquer(std::move(t.diagonal), std::move(t.beside), wanted);
+      end.vectors = as_numbers<There<T>>(n * end.share.count, std::move(pairs.vectors));
+      finish_phase();
     });
-    finish_phase();
   });
   out.tridiagonal_form = "divide and conquer";
   if (!count_is_known) chain.count_known(end.share.count);
   const auto first = out.spectrum.begin() + out.range.first;
   out.values.assign(first, first + out.range.count);
-  end.vectors = as_numbers<There<T>>(n * end.share.count, std::move(pairs.vectors));
   transform_back(chain, phases, bulges, band.tau.get(), end.vectors.get(), end.share.count);
   out.phases = phases.take();
   return end;

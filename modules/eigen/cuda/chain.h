@@ -32,6 +32,8 @@ struct Chain {
   std::function<void(const There<T>* tau, There<T>* x, std::int64_t count)> apply_q1 = {};
   std::function<void(There<T>* x, std::int64_t count)> to_general = {};  ///< L^-H x
   double scale = 1;                                                      ///< of vectors
+  /// Runs a step that may fail on one GPU alone: it fails on all then, or on none. It uses no other GPU.
+  std::function<void(const std::function<void()>& step)> together = [](const std::function<void()>& step) { step(); };
   /// Told how many vectors this GPU makes as soon as it is known.
   std::function<void(std::int64_t)> count_known = {};
 };

@@ -13,6 +13,8 @@ struct Layout {
   std::int64_t n = 0, block = 1;
   int rows = 1, columns = 1;  ///< of the grid
 
+  bool operator==(const Layout&) const = default;
+
   bool has(int rank) const { return rank < rows * columns; }
   int row_of(int rank) const { return rank / columns; }
   int column_of(int rank) const { return rank % columns; }

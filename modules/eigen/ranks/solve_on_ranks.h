@@ -1,4 +1,5 @@
-// The eigenproblem on the ranks of a communicator, on CPUs, by ScaLAPACK or ELPA.
+// The eigenproblem on the ranks of a communicator, on CPUs, by ScaLAPACK or ELPA; pairs on ranks and their check, on
+// GPUs, too (gpus.h).
 #pragma once
 
 #include "core/comm/communicator.h"
@@ -44,7 +45,7 @@ template <class T>
 struct SpreadPairs {
   Pairs<T> pairs;
   std::vector<T> vectors;
-  Layout layout;           ///< of the matrix of vectors
+  Layout layout;           ///< of the matrix of vectors; its numbers of columns are those of n x n
   std::int64_t first = 0;  ///< its column that is the first vector
   IndexRange columns() const { return {first, pairs.range.count}; }
 };

@@ -41,14 +41,14 @@ PHASES = ("cholesky", "standard_form", "tridiagonalization", "band", "bulge_chas
 
 def study_text(name, one):
     kind = "complex" if one["complex"] else "real"
-    phases = [phase for phase in PHASES if any(row[phase] is not None for row in one["rows"])]
-    out = (f"\n## Study of eigenproblems `{name}`\n\nGeneralized, {kind}, A: {one['matrix']}; backend: {one['backend']}; "
+    phases = [phase for phase in PHASES if any(row.get(phase) is not None for row in one["rows"])]
+    out = (f"\n## Study of eigenproblems `{name}`\n\nGeneralized, {kind}, A: {one['matrix']}; backend: {one.get('backend', 'cpu')}; "
            f"seconds, medians of {one['repeats']}, which took turns with LAPACK's drivers, if there are any (threads: "
            f"{one['threads']}).\n\n")
     return out + table(
         ["n", "vectors", *(phase.replace("_", " ") for phase in phases), "all", "driver", "its seconds", "speed-up",
          "residual", "orthogonality"],
-        [[row["n"], row["vectors"], *(number(row[phase]) for phase in phases), number(row["seconds"]), row["driver"],
+        [[row["n"], row["vectors"], *(number(row.get(phase)) for phase in phases), number(row["seconds"]), row["driver"],
           number(row["driver_seconds"]), number(row["speedup"], ".2f"), number(row["residual"], ".1e"),
           number(row["orthogonality"], ".1e")] for row in one["rows"]])
 

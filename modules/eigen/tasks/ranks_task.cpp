@@ -77,7 +77,8 @@ class OnGpus {
   SpreadProducts<T>& products() const { return *products_; }
   double bytes(const Fraction& fraction, bool generalized, bool check) const {
     const double part = double(layout_.local_size(0)) * sizeof(T),
-                 vectors = double(layout_.n) * double(fraction.most(layout_.n)) / ranks_.size() * sizeof(T);
+                 share = double((fraction.most(layout_.n) + ranks_.size() - 1) / ranks_.size()),
+                 vectors = double(layout_.n) * share * sizeof(T);
     return (generalized ? 2 : 1) * part + std::max(part, (check ? (generalized ? 4 : 3) : 1) * vectors);
   }
   void require(double bytes, const Fraction& fraction, bool generalized) const {

@@ -57,6 +57,7 @@ class Measurement {
   }
 
   void ours() {
+    pairs_ = {};
     on_gpu_ ? with_cuda([&](auto) { on_gpu(); }) : on_cpu();
     for (const Phase& one : pairs_.phases) phase_seconds_[one.name].push_back(one.seconds);
   }

@@ -35,7 +35,8 @@ int refinement_of(const TaskContext& context, const Request& request) {
     TaskContext::fail(QUADRILLE_INVALID_INPUT, "takes eigenvectors, and `vectors` is none", "refine");
   }
   if (steps > 0 && context.backend() == "cuda") {
-    TaskContext::fail(QUADRILLE_UNSUPPORTED, "pairs are refined on a CPU: use --backend cpu", "refine");
+    TaskContext::fail(QUADRILLE_UNSUPPORTED, "pairs are refined on one rank, on a CPU: use --backend cpu there",
+                      "refine");
   }
   return steps;
 }
@@ -214,8 +215,8 @@ constexpr quadrille_parameter parameters[] = {
     matrix("b", "B, Hermitian and positive definite; default: the identity", b_members),
     group("vectors", "eigenvectors that are computed, with their eigenvalues; default: all", vectors_members, "which"),
     group("save", "eigenvalues and eigenvectors, written in double", save_members, "file"),
-    choice("library", "on several ranks on CPUs: which library solves the problem; auto: ELPA where there is one", "auto",
-           libraries),
+    choice("library", "on several ranks on CPUs: which library solves the problem; auto: ELPA where there is one",
+           "auto", libraries),
     integer("refine", "steps at most that improve pairs where B is ill-conditioned; on one rank, on a CPU", "0",
             within(0, 1000)),
     boolean("check", "compute |AX - BXL| / (|A| |X| n) and |X^H B X - 1| / n, in 1-norms", "false")};

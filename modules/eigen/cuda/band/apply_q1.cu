@@ -1,11 +1,13 @@
 // Back-transformation by the reflections of the reduction to a band, several panels as one block reflection I - Y T
 // Y^H. T is not formed: T^-1 is the upper half of Y^H Y with 1 / tau on its diagonal (Puglisi).
+#include "core/comm/agreement.h"
 #include "modules/eigen/cuda/band/band.h"
 #include "modules/eigen/cuda/launch.h"
 #include "modules/eigen/cuda/products.h"
 #include "modules/eigen/cuda/ranks/band.h"
 
 #include <algorithm>
+#include <optional>
 
 namespace quadrille::eigen {
 namespace {
@@ -37,8 +39,8 @@ __global__ void drop_vectors(T* y, long ldy, int rows, const T* tau) {
 template <class T>
 class BlockReflection {
  public:
-  BlockReflection(std::int64_t n, std::int64_t widest, std::int64_t count)
-      : n_(n), count_(count), s_(device_array<T>(widest * widest)), x_(device_array<T>(widest * count)) {}
+  BlockReflection(std::int64_t n, std::int64_t most, std::int64_t count)
+      : n_(n), count_(count), s_(device_array<T>(most * most)), x_(device_array<T>(most * count)) {}
 
   void apply(std::int64_t first, std::int64_t width, T* vectors, std::int64_t ld, const T* tau, T* e,
              std::int64_t lde) const {
@@ -72,6 +74,11 @@ void take_panel(std::int64_t n, std::int64_t j, std::int64_t width, const T* a, 
 }  // namespace
 
 template <class T>
+double q1_bytes(std::int64_t n, std::int64_t count) {
+  return sizeof(T) * double(widest) * double(n + count + widest);
+}
+
+template <class T>
 void apply_q1(std::int64_t n, const T* a, std::int64_t lda, const T* tau, T* e, std::int64_t lde, std::int64_t count) {
   constexpr std::int64_t b = bandwidth;
   if (n <= b || count == 0) return;
@@ -89,18 +96,21 @@ void apply_q1(Exchange& exchange, const Columns<T>& a, const T* tau, T* e, std::
   constexpr std::int64_t b = bandwidth;
   const std::int64_t n = a.n(), block = a.layout.block;
   if (n <= b) return;
-  const BlockReflection<T> reflection(n, block, count);
+  std::optional<BlockReflection<T>> reflection;
+  all_or_none(exchange.ranks(), [&] { reflection.emplace(n, block, count); });
   for (std::int64_t j = (n - b - 1) / block * block; j >= 0; j -= block) {
     const std::int64_t first = j + b, rows = n - first, width = std::min(block, rows);
     if (a.has(j)) take_panel(n, j, width, a.at(0, j), n, room, rows);
     exchange.broadcast(room, rows * width, a.owner(j));
-    reflection.apply(first, width, room, rows, tau + j, e, n);
+    reflection->apply(first, width, room, rows, tau + j, e, n);
   }
 }
 
 template void apply_q1(std::int64_t, const double*, std::int64_t, const double*, double*, std::int64_t, std::int64_t);
 template void apply_q1(std::int64_t, const Complex*, std::int64_t, const Complex*, Complex*, std::int64_t,
                        std::int64_t);
+template double q1_bytes<double>(std::int64_t, std::int64_t);
+template double q1_bytes<Complex>(std::int64_t, std::int64_t);
 template void apply_q1(Exchange&, const Columns<double>&, const double*, double*, std::int64_t, double*);
 template void apply_q1(Exchange&, const Columns<Complex>&, const Complex*, Complex*, std::int64_t, Complex*);
 

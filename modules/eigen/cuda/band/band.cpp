@@ -15,7 +15,7 @@ template <class T>
 Band<T> reduce_to_band(std::int64_t n, T* a, std::int64_t lda) {
   constexpr int b = bandwidth;
   Band<T> out{device_array<T>(2 * b * n), zeros<T>(n + b)};
-  const Workspace<T> work(n);
+  const Workspace<T> work(n, deferred);
   T *const y = work.y.get(), *const z = work.z.get();
   for (std::int64_t block = 0; block + b < n; block += deferred) {
     std::int64_t k = 0, first = 0;  // columns of the block that are done; the first row below the band

@@ -17,13 +17,17 @@ struct Band {
 
 /// A: n x n with both halves, overwritten: below the diagonal of each panel's R it has the vectors (without their unit)
 /// that apply_q1 takes. Panels of b columns are factored by Householder reflections; the rest of A takes their
-/// updates 512 columns at a time (double blocking), each as Y Z^H + Z Y^H (LAPACK's sytrd, by blocks).
+/// updates 1,024 columns at a time (double blocking), each as Y Z^H + Z Y^H (LAPACK's sytrd, by blocks).
 template <class T>
 Band<T> reduce_to_band(std::int64_t n, T* a, std::int64_t lda);
 
 /// Bytes that reduce_to_band takes besides A.
 template <class T>
 double band_bytes(std::int64_t n);
+
+/// Bytes that apply_q1 takes.
+template <class T>
+double q1_bytes(std::int64_t n, std::int64_t count);
 
 /// E (n x count) := Q1 E.
 template <class T>

@@ -47,9 +47,9 @@ __global__ void copy_band(const T* a, long lda, int n, int first, T* band) {
 }  // namespace
 
 template <class T>
-Workspace<T>::Workspace(std::int64_t n)
-    : y(zeros<T>(n * deferred)),
-      z(zeros<T>(n * deferred)),
+Workspace<T>::Workspace(std::int64_t n, std::int64_t columns)
+    : y(zeros<T>(n * columns)),
+      z(zeros<T>(n * columns)),
       w(device_array<T>(n * bandwidth)),
       s(device_array<T>(bandwidth * bandwidth)),
       t(device_array<T>(bandwidth * bandwidth)),

@@ -11,12 +11,12 @@ namespace quadrille::eigen {
 /// Columns at most whose updates the rest of A takes at once.
 constexpr std::int64_t deferred = 1024;
 
-/// What the panels of one block of `deferred` columns leave for the rest of A. Y and Z may have another leading
-/// dimension than n, which the functions below are given.
+/// What the panels of one block of columns, `deferred` at most, leave for the rest of A. Y and Z may have another
+/// leading dimension than n, which the functions below are given.
 template <class T>
 struct Workspace {
-  explicit Workspace(std::int64_t n);
-  cuda::DeviceArray<T> y, z;  ///< n x deferred
+  Workspace(std::int64_t n, std::int64_t columns);
+  cuda::DeviceArray<T> y, z;  ///< n x columns
   cuda::DeviceArray<T> w;     ///< n x b
   cuda::DeviceArray<T> s, t;  ///< b x b
   cuda::DeviceArray<T> x;     ///< deferred x b

@@ -1,10 +1,11 @@
 #include "modules/eigen/cuda/ranks/band.h"
 
+#include "core/comm/agreement.h"
 #include "modules/eigen/cuda/band/band_steps.h"
 #include "modules/eigen/cuda/launch.h"
 #include "modules/eigen/cuda/products.h"
 
-#include <algorithm>
+#include <optional>
 #include <vector>
 
 namespace quadrille::eigen {
@@ -120,17 +121,24 @@ void share_band(Exchange& exchange, const Columns<T>& a, T* band) {
 
 template <class T>
 double band_bytes(const Layout& layout) {
-  return band_bytes<T>(layout.n) +
-         sizeof(T) * (double(layout.n) * bandwidth + 2 * double(layout.local_columns(0)) * double(layout.block));
+  const double block = double(layout.block);
+  return sizeof(T) * (double(layout.n) * (2 * block + 4 * bandwidth + 1) + 2 * double(layout.local_columns(0)) * block);
 }
 
 template <class T>
 Band<T> reduce_to_band(Exchange& exchange, const Columns<T>& a) {
   constexpr std::int64_t b = bandwidth;
   const std::int64_t n = a.n(), block = a.layout.block;
-  Band<T> out{device_array<T>(2 * b * n), zeros<T>(n + b)};
-  const Workspace<T> work(n);
-  const Pieces<T> pieces(a.layout);
+  Band<T> out;
+  std::optional<Workspace<T>> room;
+  std::optional<Pieces<T>> parts;
+  all_or_none(exchange.ranks(), [&] {
+    out = {device_array<T>(2 * b * n), zeros<T>(n + b)};
+    room.emplace(n, block);
+    parts.emplace(a.layout);
+  });
+  const Workspace<T>& work = *room;
+  const Pieces<T>& pieces = *parts;
   for (std::int64_t top = 0; top + b < n; top += block) {
     const std::int64_t ld = n - top;  // Y and Z of a block begin at its first row
     T *const y = work.y.get(), *const z = work.z.get();

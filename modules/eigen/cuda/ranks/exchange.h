@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
 namespace quadrille::eigen {
@@ -21,7 +20,8 @@ struct Beside {
 Beside ranks_beside(const Communicator& ranks);
 
 /// Between ranks with a GPU each by NCCL; where ranks share a GPU, where there is no NCCL, or where QUADRILLE_TRANSPORT
-/// is `pinned`, through memory of the host and MPI. Collective, in the order of the backend's stream.
+/// is `pinned`, through memory of the host and MPI. Collective, in the order of the backend's stream. Errors:
+/// ErrorCode::unsupported where QUADRILLE_TRANSPORT is `nccl`, which cannot be used; `peer` is as none.
 class Exchange {
  public:
   explicit Exchange(const Communicator& ranks);
@@ -34,8 +34,6 @@ class Exchange {
     const DevicePiece piece{root, numbers, std::size_t(count) * sizeof(T)};
     share({&piece, 1});
   }
-  /// "nccl" or "pinned"
-  std::string transport() const { return links_ != nullptr ? "nccl" : "pinned"; }
 
  private:
   void share_by_host(std::span<const DevicePiece> pieces);

@@ -9,7 +9,7 @@
 
 namespace quadrille::eigen {
 
-/// The layout of n x count vectors.
+/// The layout of n x count vectors, as far as columns_before() goes: its numbers of columns are those of n x n.
 inline Layout shares_of(std::int64_t n, std::int64_t count, int ranks) {
   return {n, std::max<std::int64_t>(1, (count + ranks - 1) / ranks), 1, ranks};
 }

@@ -19,11 +19,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <functional>
 #include <utility>
 #include <vector>
 
 namespace quadrille::eigen {
 namespace {
+
+constexpr std::int64_t widest_block = 512;
 
 /// This rank's columns on its GPU, divided by 2^exponent.
 template <class T>
@@ -96,6 +99,16 @@ void require_same_values(const Communicator& ranks, const std::vector<double>& m
               "the GPUs of the ranks find different eigenvalues: an eigenproblem takes GPUs of one kind");
 }
 
+void check_layout(const Communicator& ranks, const Layout& layout) {
+  const bool is_right = layout.n >= 1 && layout.rows == 1 && layout.columns == ranks.size() &&
+                        layout.block % bandwidth == 0 && layout.block >= bandwidth && layout.block <= widest_block;
+  if (is_right) return;
+  throw Error(ErrorCode::invalid_input,
+              fmt::format("a matrix of {} rows in blocks of {} on {} x {} GPUs: it must have a row, whole columns, in "
+                          "blocks of a multiple of {} up to {}, and be on all {} ranks",
+                          layout.n, layout.block, layout.rows, layout.columns, bandwidth, widest_block, ranks.size()));
+}
+
 template <class T>
 double columns_bytes(const Layout& layout) {
   return sizeof(T) * (double(layout.n) * double(layout.local_columns(0)));
@@ -104,9 +117,8 @@ double columns_bytes(const Layout& layout) {
 }  // namespace
 
 Layout columns_on_gpus(std::int64_t n, int ranks) {
-  constexpr std::int64_t widest = 512;
   const std::int64_t block = n / (4 * ranks) / bandwidth * bandwidth;
-  return {n, std::clamp<std::int64_t>(block, bandwidth, widest), 1, ranks};
+  return {n, std::clamp<std::int64_t>(block, bandwidth, widest_block), 1, ranks};
 }
 
 template <class T>
@@ -117,8 +129,9 @@ struct GpuFactor<T>::Data {
 };
 
 template <class T>
-GpuFactor<T>::GpuFactor(const Communicator& ranks, const Layout& layout, const T* b)
-    : data_(std::make_unique<Data>(Data{layout, sent_columns(ranks, layout, b, "B"), {}})) {
+GpuFactor<T>::GpuFactor(const Communicator& ranks, const Layout& layout, const T* b) {
+  check_layout(ranks, layout);
+  data_ = std::make_unique<Data>(Data{layout, sent_columns(ranks, layout, b, "B"), {}});
   Exchange exchange(ranks);
   const auto room = room_for_panels<T>(ranks, layout);
   Phases phases({}, 0);
@@ -174,7 +187,12 @@ SpreadPairs<T> solve_on_gpus(const GpuProblem<T>& problem) {
   const Communicator& ranks = problem.ranks;
   const Layout& layout = problem.layout;
   const std::int64_t n = layout.n;
+  check_layout(ranks, layout);
+  if (problem.b != nullptr && problem.b->data().layout != layout) {
+    throw Error(ErrorCode::invalid_input, "the factor of B does not lie on the ranks as A does");
+  }
   problem.fraction.check(n);
+  require_gpus<T>(ranks, layout, problem.fraction, false);
   Exchange exchange(ranks);
   const auto room = room_for_panels<T>(ranks, layout);
   const ColumnsThere<T> a = sent_columns(ranks, layout, problem.a, "A");
@@ -188,6 +206,7 @@ SpreadPairs<T> solve_on_gpus(const GpuProblem<T>& problem) {
   chain.apply_q1 = [&](const There<T>* tau, There<T>* x, std::int64_t count) {
     apply_q1(exchange, a.columns, tau, x, count, room.get());
   };
+  chain.together = [&](const std::function<void()>& step) { all_or_none(ranks, step); };
   chain.count_known = [](std::int64_t) {};
   if (factor != nullptr) {
     chain.to_standard = [&] {

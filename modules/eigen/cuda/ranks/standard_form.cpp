@@ -64,7 +64,7 @@ std::int64_t factor_cholesky(Exchange& exchange, const Columns<T>& b, T* room) {
       product(Op::none, Op::adjoint, n - k, b.width(k), width, -1, from, rows, from, rows, 1, b.at(k, k), n);
     });
   }
-  // The first one: later panels are made of numbers that are no numbers.
+  // The first one: what comes behind it is not factored rightly.
   const std::int64_t mine = failed.minor();
   double first = mine == 0 ? -double(n + 1) : -double(mine);
   exchange.ranks().maximum(&first, 1);
