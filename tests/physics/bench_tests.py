@@ -59,7 +59,7 @@ class Bench(BenchTest):
         sites = dims[0] * dims[1] * dims[2] * dims[3] // 2
         for row in results["kernels"]:
             with self.subTest(row=row):
-                more = {**{method: ["traffic_seconds"] for method in METHODS},
+                more = {**{method: ["traffic_seconds", "operator_gflops"] for method in METHODS},
                         "heatbath": ["link_updates_per_second"], "overrelaxation": ["link_updates_per_second"]}
                 keys = KEYS + more.get(row["kernel"], [])
                 if row["backend"] == "cuda" and row["kernel"].startswith("dslash"):
