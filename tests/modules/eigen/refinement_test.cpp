@@ -169,6 +169,7 @@ struct LongDefects {
   double defect = 0;    ///< as Defects has it
   double rounding = 0;  ///< the same, what rounding of the numbers of a pair leaves on average
   double whole = 0;     ///< root of the sum of all |r|^2, which bounds the errors of all eigenvalues together
+  double scale = 0;     ///< the largest |r| of `defect` 1
 };
 template <class T>
 LongDefects long_defects(std::int64_t n, const std::vector<T>& a, std::vector<T> b, const Pairs<T>& pairs) {
@@ -206,6 +207,7 @@ LongDefects long_defects(std::int64_t n, const std::vector<T>& a, std::vector<T>
       out.rounding = std::max(out.rounding, double(eps * std::sqrt(moved / 12) / scale));
     }
     whole += square;
+    out.scale = std::max(out.scale, double(scale));
   }
   out.whole = double(std::sqrt(whole));
   return out;
@@ -329,7 +331,8 @@ TYPED_TEST(EigenRefinement, PairsAreNeverMadeWorse) {
         }
         EXPECT_LE(after.orthogonality, 4 * before.orthogonality + 20 * eps / small) << what;
         const double largest = std::max(std::abs(plain.values.front()), std::abs(plain.values.back()));
-        expect_close(pairs.values, plain.values, 2 * (left.whole + leaves.whole) + 8 * eps * largest, what);
+        expect_close(pairs.values, plain.values,
+                     2 * (left.whole + leaves.whole) + 8 * eps * largest + of_sums * (left.scale + leaves.scale), what);
         expect_signs(pairs, what);
         bool ended = false;  // what follows the best pairs is undone
         for (const Refinement& step : pairs.refinements) {
