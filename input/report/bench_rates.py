@@ -45,6 +45,7 @@ def draw(results, save):
                         label=name.removeprefix(precision + " "))
             at.set(xlabel="T", ylabel="GFLOP/s", title=precision)
             at.set_ylim(bottom=0)
+            at.xaxis.get_major_locator().set_params(integer=True)
             module_report.legend_below(at)
         save(figure, f"rates_{kernel}_{'_'.join(map(str, space))}",
              f"Speed of {kernel} on {lattice(space)} x T; full lines: temporal gauge")
