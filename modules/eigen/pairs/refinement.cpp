@@ -246,6 +246,7 @@ std::vector<Refinement> refine(SolvedProblem<T>& p, IndexRange wanted, int steps
     view = defective.look(active);
     step.after = view.defects;
     out.push_back(step);
+    if (!std::isfinite(step.after.defect)) break;
     idle = figure(view) < lowest / 2 ? 0 : idle + 1;
     lowest = std::min(lowest, figure(view));
     if (best.is_worse_than(view)) {
