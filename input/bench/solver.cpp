@@ -72,7 +72,9 @@ void measure(const Bench& bench, const EvenOddSystem& system, const SolverEntry&
   row.temporal_gauge = a.form().temporal_gauge;
   const std::vector<KernelRecord> kernels = kernel_records_since(before);
   count_traffic(row, bench.lattice, kernels, report);
-  row.traffic_seconds = traffic_seconds(kernels, apply_seconds(bench, a, gaussian), bench.memory, report.iterations);
+  const double apply = apply_seconds(bench, a, gaussian);
+  row.traffic_seconds = traffic_seconds(kernels, apply, bench.memory, report.iterations);
+  row.operator_gflops = a.flops() / double(bench.lattice.half_volume()) * double(row.sites) / apply * 1e-9;
   row.seconds = bench.time([&] { solver->solve(x, b, {0, iterations}); }) / report.iterations;
   bench.add(row);
 }

@@ -28,6 +28,8 @@ std::string text(const Table& table, const Row& row) {
   std::string more = row.resources.empty() ? "" : "  " + row.resources;
   if (row.traffic_seconds)
     more = fmt::format("  {:.2f} x the bandwidth expected for this traffic", *row.traffic_seconds / row.seconds);
+  if (row.operator_gflops)
+    more += fmt::format(", {:.2f} of the operator's GFLOP/s", row.gflops() / *row.operator_gflops);
   if (row.link_updates) more = fmt::format("  {:.1f} million link updates/s", row.link_updates_per_second() * 1e-6);
   return fmt::format("{:<16} {:<20} {:<34} {:>9} {:>11.1f} {:>9} {:>8} {:>8}{}\n", lattice, row.kernel, form,
                      counted(row.bytes_per_site, 0), row.seconds * 1e6, counted(row.gflops(), 2), counted(row.gbs(), 2),
@@ -58,6 +60,7 @@ nlohmann::ordered_json json(const Table& table) {
     entry["gbs"] = row.gbs();
     entry["fraction"] = table.fraction(row);
     if (row.traffic_seconds) entry["traffic_seconds"] = *row.traffic_seconds;
+    if (row.operator_gflops) entry["operator_gflops"] = *row.operator_gflops;
     if (row.link_updates) entry["link_updates_per_second"] = row.link_updates_per_second();
     if (!row.resources.empty()) entry["resources"] = row.resources;
     out["kernels"].push_back(entry);

@@ -31,6 +31,7 @@ struct Row {
   double seconds = 0;  ///< median of one call; of one iteration for a solver
   /// Of a solver's iteration by its own traffic: its operator at its measured time, field algebra at the copy rate.
   std::optional<double> traffic_seconds;
+  std::optional<double> operator_gflops;     ///< of a solver's operator alone
   std::optional<std::int64_t> link_updates;  ///< of a gauge update: in one call
   std::string resources;                     ///< of a kernel on a GPU: HopKernel::resources()
 

@@ -67,8 +67,11 @@ std::vector<fs::path> report_folders_of_modules(const fs::path& scripts) {
 
 }  // namespace
 
-int report(const ReportOptions& options) {
-  fs::path results = options.results;
+namespace {
+
+/// The file that `given` names, or that is in the folder which it names.
+fs::path results_file(const std::string& given) {
+  fs::path results = given;
   if (fs::is_directory(results)) results /= "results.json";
   if (!fs::exists(results))
     fail("no such file: give the results.json of a job, its output folder, or a JSON file of bench", results.string());
@@ -76,17 +79,23 @@ int report(const ReportOptions& options) {
     fail(fmt::format("this is a job, not its results: give its output folder ({} by default)",
                      default_output_folder(results.string()).string()),
          results.string());
-  const fs::path out = options.out.empty() ? results.parent_path() / "report" : fs::path(options.out);
+  return results;
+}
+
+}  // namespace
+
+int report(const ReportOptions& options) {
+  std::vector<std::string> files;
+  for (const std::string& given : options.results) files.push_back(results_file(given).string());
+  if (files.size() > 1 && options.out.empty()) {
+    throw Error(ErrorCode::invalid_input, "a report of several results needs a folder of its own: --out DIR");
+  }
+  const fs::path out = options.out.empty() ? fs::path(files.front()).parent_path() / "report" : fs::path(options.out);
   const fs::path script = report_folder(fs::read_symlink("/proc/self/exe")) / "report.py";
   const char* python = std::getenv("QUADRILLE_PYTHON");
-  std::vector<std::string> words = {python && *python ? python : "python3",
-                                    script.string(),
-                                    results.string(),
-                                    "--out",
-                                    out.string(),
-                                    "--format",
-                                    options.format,
-                                    "--modules"};
+  std::vector<std::string> words = {python && *python ? python : "python3", script.string()};
+  words.insert(words.end(), files.begin(), files.end());
+  words.insert(words.end(), {"--out", out.string(), "--format", options.format, "--modules"});
   for (const fs::path& folder : report_folders_of_modules(script.parent_path())) words.push_back(folder.string());
   return run_program_on_path(std::move(words));
 }

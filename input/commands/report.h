@@ -1,20 +1,22 @@
-// `quadrille report`: tables and figures of a results.json, made by the Python scripts of input/report and of modules.
+// `quadrille report`: tables and figures of results, made by the Python scripts of input/report and of modules.
 #pragma once
 
 #include <filesystem>
 #include <iosfwd>
 #include <string>
+#include <vector>
 
 namespace quadrille {
 
 struct ReportOptions {
-  std::string results;         ///< results.json, or the output folder that holds it
-  std::string out;             ///< empty: the folder `report` beside the results
+  /// results.json, or the output folders that hold them; several: of the same solver studies on other configurations
+  std::vector<std::string> results;
+  std::string out;             ///< empty: the folder `report` beside the results, of which there is one then
   std::string format = "svg";  ///< of the figures: svg or png
 };
 
 /// Runs report.py, whose output is the program's. Gives its exit status. Errors: ErrorCode::file when the results, the
-/// scripts or Python 3 cannot be found.
+/// scripts or Python 3 cannot be found; ErrorCode::invalid_input for several results without `out`.
 int report(const ReportOptions& options);
 
 /// Where the scripts are: share/quadrille/report in the folder of the program (a build tree) or beside that folder (an

@@ -3,8 +3,8 @@
 On the left the cumulative distribution; on the right what lies beyond, which shows the few large deviations.
 """
 
-import bench_tables
 import module_report
+from bench_forms import form, lattice
 
 COLORS = {18: "C0", 12: "C1", 8: "C3"}
 LINES = {"double": "-", "single": "--", "half": "-."}
@@ -18,7 +18,7 @@ def panels(rows):
         style = {"color": COLORS[row["reconstruct"]], "linestyle": LINES[row["precision"]],
                  "linewidth": 0.7 if row["temporal_gauge"] else 1.4}
         epsilons, fractions = zip(*row["curve"])
-        within.plot(epsilons, fractions, label=bench_tables.form(row), **style)
+        within.plot(epsilons, fractions, label=form(row), **style)
         some = [(epsilon, 1 - fraction) for epsilon, fraction in row["curve"] if fraction < 1]
         if some:
             beyond.plot(*zip(*some), **style)
@@ -35,5 +35,5 @@ def draw(results, save):
     rows = [row for row in results.get("accuracy", []) if row["curve"]]
     for dims in dict.fromkeys(tuple(row["dims"]) for row in rows):
         save(panels([row for row in rows if tuple(row["dims"]) == dims]), "accuracy_" + "_".join(map(str, dims)),
-             f"Deviations of the hopping term on {bench_tables.lattice(dims)}, over the root mean square of the result; "
+             f"Deviations of the hopping term on {lattice(dims)}, over the root mean square of the result; "
              "thin lines: temporal gauge")

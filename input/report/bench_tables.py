@@ -1,22 +1,13 @@
 """The tables of what `quadrille bench --json` wrote, as Markdown."""
 
+import bench_rates
 import module_report
+from bench_forms import form, lattice
 from tables import table
 
 
 def is_bench(results):
     return isinstance(results, dict) and ("accuracy" in results or "kernels" in results and "memory" in results)
-
-
-def lattice(dims):
-    return " x ".join(str(extent) for extent in dims)
-
-
-def form(row):
-    """"half 12 temporal gauge xpay"; rows of field algebra have no links and rows of the accuracy study no xpay."""
-    words = [row["precision"], str(row["reconstruct"] or "")]
-    words += [word.replace("_", " ") for word in ("temporal_gauge", "xpay") if row.get(word)]
-    return " ".join(word for word in words if word)
 
 
 def machines(rows):
@@ -34,7 +25,20 @@ def kernels_text(results):
                  for row in module_report.pick(rows, dims=list(dims))]
         head = ["kernel", "form", "bytes/site", "us", "GFLOP/s", "GB/s", "fraction"]
         out += f"\n### {lattice(dims)}\n\n" + table(head, lines)
-    return out
+    return out + solvers_text(rows) + bench_rates.text(results)
+
+
+def solvers_text(rows):
+    """Table 2 of arXiv:0911.3191: iterations against their operator alone."""
+    lines = []
+    for dims in dict.fromkeys(tuple(row["dims"]) for row in rows):
+        mine = [row for row in rows if tuple(row["dims"]) == dims and "operator_gflops" in row]
+        for name in dict.fromkeys(form(row) for row in mine):
+            found = [row for row in mine if form(row) == name]
+            lines += [[lattice(dims), name, row["kernel"], f"{row['operator_gflops']:.4g}", f"{row['gflops']:.4g}",
+                       f"{row['gflops'] / row['operator_gflops']:.2f}"] for row in found]
+    head = ["lattice", "form", "method", "operator, GFLOP/s", "method, GFLOP/s", "method / operator"]
+    return "\n### Methods against their operator\n\n" + table(head, lines) if lines else ""
 
 
 def accuracy_text(rows):
@@ -49,7 +53,8 @@ def accuracy_text(rows):
 
 def sections(results):
     """[(Markdown, scripts of the figures that follow it)]."""
-    out = [("# Report\n" + (kernels_text(results) if "kernels" in results else ""), ())]
+    out = [("# Report\n" + (kernels_text(results) if "kernels" in results else ""),
+            (bench_rates,) if "kernels" in results else ())]
     if results.get("accuracy"):
         import accuracy
 

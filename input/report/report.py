@@ -2,11 +2,12 @@
 """Tables (Markdown) and figures of a results.json, or of a JSON file of `quadrille bench`. `quadrille report` calls it;
 Python 3 is all that the tables need.
 
-    python3 report.py RESULTS.json --out DIR --modules FOLDER... [--format svg|png]
+    python3 report.py RESULTS.json... --out DIR --modules FOLDER... [--format svg|png]
 
 Writes DIR/report.md, the figures that it shows, and a CSV file of each correlator with all its digits. Figures need
 matplotlib (Debian: python3-matplotlib); without it there are tables only, which is said on standard error. Each kind of
-figure is a file of its own, with `draw(results, save)`; `tables.sections` says where in the report it is shown. Modules
+figure is a file of its own, with `draw(results, save)`; `tables.sections` says where in the report it is shown. Several
+results are solver studies on several configurations, whose means are shown. Modules
 of Quadrille have their scripts in the FOLDERs, of which the first holds module_report.py, which says what is in a script.
 """
 
@@ -96,7 +97,7 @@ def read(path, is_bench):
 
 def main():
     parser = argparse.ArgumentParser(description="Tables and figures of a results.json or of bench")
-    parser.add_argument("results")
+    parser.add_argument("results", nargs="+")
     parser.add_argument("--out", required=True)
     parser.add_argument("--modules", nargs="*", default=[])
     parser.add_argument("--format", choices=("svg", "png"), default="svg")
@@ -106,19 +107,27 @@ def main():
     bench_tables, correlators, tables = (importlib.import_module(name)
                                          for name in ("bench_tables", "correlators", "tables"))
     scripts = scripts_of_modules(args.modules)
+    several = []
     try:
-        results = read(args.results, bench_tables.is_bench)
+        for path in args.results:
+            several.append(read(path, bench_tables.is_bench))
     except (OSError, ValueError) as error:
-        print(f"quadrille: error: {args.results}: {error}", file=sys.stderr)
+        print(f"quadrille: error: {path}: {error}", file=sys.stderr)
         return 1
+    results, paths = several[0], ", ".join(args.results)
     try:
         os.makedirs(args.out, exist_ok=True)
         draw = figures_of(args.out, args.format) if have_matplotlib() else lambda script, results: ""
-        of_bench = bench_tables.is_bench(results)
+        if len(several) > 1:
+            results = importlib.import_module("configurations").merged(several)
+            sections, files = tables.sections_of_configurations(results), {}
+        elif bench_tables.is_bench(results):
+            sections, files = bench_tables.sections(results), {}
+        else:
+            sections, files = tables.sections(results, scripts), correlators.csv_files(results)
         text = ""
-        for said, figures in bench_tables.sections(results) if of_bench else tables.sections(results, scripts):
+        for said, figures in sections:
             text += said + "".join(draw(script, results) for script in figures)
-        files = {} if of_bench else correlators.csv_files(results)
         for file, content in {**files, "report.md": text}.items():
             path = write(args.out, file, content)
     except OSError as error:
@@ -126,7 +135,7 @@ def main():
         return 1
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
-        print(f"quadrille: error: {args.results}: damaged, or written by another version ({reason}): run the job again to "
+        print(f"quadrille: error: {paths}: damaged, or written by another version ({reason}): run the job again to "
               "rewrite it (with --force if restart.json is damaged too)", file=sys.stderr)
         return 1
     if not have_matplotlib():

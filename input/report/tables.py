@@ -15,23 +15,31 @@ def count(value):
     return f"{value:.0f}" if value == round(value) else f"{value:.1f}"
 
 
+def error_of(row, key, form):
+    """" +- 12" where there are several configurations."""
+    error = row.get(key + "_error")
+    return "" if error is None else " +- " + format(error, form)
+
+
 def iterations_cell(row):
     if not row["converged"]:
         return row["stop_reason"]
     updates = row["restarts"] if row["scheme"] == "defect" else row["reliable_updates"]
-    return count(row["iterations"]) + ("" if row["scheme"] == "uniform" else f" ({count(updates)})")
+    return (count(row["iterations"]) + error_of(row, "iterations", ".1f")
+            + ("" if row["scheme"] == "uniform" else f" ({count(updates)})"))
 
 
 def relative_cell(row):
     if not row["converged"]:
         return row["stop_reason"]
-    return number(row["iteration_ratio"], ".3f")
+    return number(row["iteration_ratio"], ".3f") + error_of(row, "iteration_ratio", ".3f")
 
 
 def times_cell(row):
     if not row["converged"]:
         return row["stop_reason"]
-    return f"{row['seconds']:.3g} s, {number(row['speedup'], '.2f')}, {row['gflops']:.1f} GFLOP/s"
+    return (f"{row['seconds']:.3g}{error_of(row, 'seconds', '.2g')} s, "
+            f"{number(row['speedup'], '.2f')}{error_of(row, 'speedup', '.2f')}, {row['gflops']:.1f} GFLOP/s")
 
 
 def by_mass(rows, cell):
@@ -97,7 +105,9 @@ def statements(rows):
 def study_text(name, one):
     rows = one["rows"]
     sources = f"{rows[0]['sources']} {one['source']} source{'' if rows[0]['sources'] == 1 else 's'}"
-    out = f"\n## Solver study `{name}`\n\n{sources}; means over the sources.\n"
+    over = f"means over the sources and {rows[0]['configurations']} configurations, with their standard errors" \
+        if "configurations" in rows[0] else "means over the sources"
+    out = f"\n## Solver study `{name}`\n\n{sources}; {over}.\n"
     for solver, tolerance, mine in study.systems(rows):
         out += (f"\n### {solver}, tolerance {tolerance:g}\n\nIterations until convergence; in brackets the reliable "
                 f"updates, or the cycles of defect correction.\n\n" + by_mass(mine, iterations_cell))
@@ -186,6 +196,17 @@ def timing_text(results):
                                     [f"{results['timing']['total']:.3g} s"]])
             + (f"\nPeak memory: {gigabytes(memory['host_peak'])} on the host, {gigabytes(memory['backend_peak'])} for the "
                "backend's fields.\n" if memory else ""))
+
+
+def sections_of_configurations(results):
+    """As sections(), of the studies in what configurations.merged() gives."""
+    dims = " x ".join(str(extent) for extent in results["lattice"]["dims"])
+    head = (f"# Report\n\nQuadrille {results['version']}, backend {results['backend']}, instruction set {results['isa']}, "
+            f"threads: {results['threads']}. Gauge fields of {dims}:\n\n")
+    lines = [[gauge.get("file") or gauge.get("format") or "-", number(gauge.get("plaquette"), ".9f")]
+             for gauge in results["gauges"]]
+    studies = "".join(study_text(name, one) for name, one in study.studies(results))
+    return [(head + table(["file", "plaquette"], lines), ()), (studies, (study_iterations, study_times))]
 
 
 def sections(results, scripts):

@@ -59,7 +59,7 @@ class Bench(BenchTest):
         sites = dims[0] * dims[1] * dims[2] * dims[3] // 2
         for row in results["kernels"]:
             with self.subTest(row=row):
-                more = {**{method: ["traffic_seconds"] for method in METHODS},
+                more = {**{method: ["traffic_seconds", "operator_gflops"] for method in METHODS},
                         "heatbath": ["link_updates_per_second"], "overrelaxation": ["link_updates_per_second"]}
                 keys = KEYS + more.get(row["kernel"], [])
                 if row["backend"] == "cuda" and row["kernel"].startswith("dslash"):
@@ -278,6 +278,26 @@ class BenchReports(BenchTest):
         for row in rows:
             form = f"{row['precision']} {row['reconstruct']}" + (" temporal gauge" if row["temporal_gauge"] else "")
             self.assertIn(f"| {form} | {row['smallest']:.2e} | {row['percent_10']:.2e} | {row['median']:.2e} |", said)
+
+    def test_rates_against_time_extents(self):
+        python = harness.python_with_matplotlib()
+        _, results = self.bench("dslash", *SMALL, "--dims", "4", "4", "4", "4", "--precision", "half", "--reconstruct", "12")
+        said = self.report("bench.json", python or sys.executable)
+        rates = {(row["temporal_gauge"], row["xpay"], row["dims"][3]): row["gflops"] for row in results["kernels"]}
+        section = said.split("### dslash, GFLOP/s on 4 x 4 x 4 x T\n\n")[1]
+        self.assertTrue(section.startswith("| form | T = 4 | T = 8 |"))
+        for name, form in (("", (False, False)), (" temporal gauge", (True, False)), (" xpay", (False, True))):
+            self.assertIn(f"| half 12{name} | {rates[*form, 4]:.4g} | {rates[*form, 8]:.4g} |\n", section)
+        if python:
+            self.assertIn("](rates_dslash_4_4_4.png)", said)
+
+    def test_solvers_over_their_operator(self):
+        _, results = self.bench("solver", *SMALL, "--precision", "single", "--reconstruct", "12")
+        said = self.report("bench.json", sys.executable)
+        for row in results["kernels"]:
+            self.assertGreater(row["operator_gflops"], 0)
+            self.assertIn(f"| {row['kernel']} | {row['operator_gflops']:.4g} | {row['gflops']:.4g} | "
+                          f"{row['gflops'] / row['operator_gflops']:.2f} |\n", said)
 
     def test_figure(self):
         python = harness.python_with_matplotlib()

@@ -509,6 +509,53 @@ class Reports(ProgramTest):
         self.assertNotIn("| cg | reliable | single 8 | 0.02 |", said)
         self.assertIn("the solves are identical, because the solver limits delta", said)
 
+    def test_means_over_configurations(self):
+        """Against numpy: means of all numbers, and standard errors of the means; no figure of one configuration's own."""
+        job = study_job(solvers=["bicgstab"], tolerances=[1e-8], schemes=["reliable"], deltas=[0.1])
+        studies = []
+        for k in range(3):
+            job["gauge"]["seed"] = harness.SEED + k
+            studies.append(self.run_job(job, out=f"of{k}")["studies"]["study"]["rows"])
+        folders = [self.path(f"of{k}") for k in range(3)]
+        python = harness.python_with_matplotlib()
+        env = {"QUADRILLE_PYTHON": python} if python else self.without_matplotlib()
+        process = self.call("report", *folders, "--out", self.path("all"), env=env)
+        self.assertEqual(process.returncode, 0, process.stderr)
+        with open(self.path("all/report.md")) as stream:
+            said = stream.read()
+        self.assertIn("3 configurations, with their standard errors", said)
+        if python:
+            self.assertEqual(sorted(os.listdir(self.path("all"))),
+                             ["report.md", "study_iterations.svg", "study_times.svg"])
+        for rows in zip(*studies):
+            iterations, ratios = ([row[key] for row in rows] for key in ("iterations", "iteration_ratio"))
+            mean, error = np.mean(iterations), np.std(iterations, ddof=1) / np.sqrt(3)
+            self.assertRegex(said, rf" {mean:.1f} \+- {error:.1f} |\b{mean:.0f} \+- {error:.1f} ")
+            if rows[0]["scheme"] != "uniform":
+                self.assertIn(f" {np.mean(ratios):.3f} +- {np.std(ratios, ddof=1) / np.sqrt(3):.3f} |", said)
+        process = self.call("report", *folders)
+        self.assertEqual(process.returncode, 1)
+        self.assertIn("a report of several results needs a folder of its own: --out DIR", process.stderr)
+        job["run"][0]["masses"] = [0.2, -0.05]
+        self.run_job(job, out="other")
+        process = self.call("report", folders[0], self.path("other"), "--out", self.path("no"))
+        self.assertEqual(process.returncode, 1)
+        self.assertIn("study 'study' does not have the same rows in all results", process.stderr)
+
+    def test_one_failure_of_many(self):
+        """A row that fails on one configuration has no mean, but says on how many it failed."""
+        results = self.run_job(study_job(solvers=["cg"], tolerances=[1e-8], schemes=["reliable"], deltas=[0.1]))
+        for name in ("a", "b"):
+            with open(self.path(name + ".json"), "w") as stream:
+                json.dump(results, stream)
+            results["studies"]["study"]["rows"][-1].update(converged=False, stop_reason="stagnated", iteration_ratio=None,
+                                                           speedup=None, speedup_best=None)
+        process = self.call("report", self.path("a.json"), self.path("b.json"), "--out", self.path("all"),
+                            env=self.without_matplotlib())
+        self.assertEqual(process.returncode, 0, process.stderr)
+        with open(self.path("all/report.md")) as stream:
+            self.assertIn("| stagnated on 1 of 2 |", stream.read())
+
     def test_damaged_results_are_an_error(self):
         """No traceback, whatever is missing: the file and the way out."""
         results = self.results()

@@ -124,7 +124,7 @@ View<T> Defective<T>::look_at(IndexRange active) const {
   view.g.resize(view.w.size());
   const ResidualWork<T> work{n, p_.a, p_.b, slices_for<T>(n, bits(active))};
   std::vector<T> r(std::size_t(n * std::min(columns_looked_at, active.count))), bx(r.size());
-  double residual = 0, size = 0;
+  double residual = 0, size = 0, longest_x = 0, longest_bx = 0;
   for (std::int64_t first = 0; first < active.count; first += columns_looked_at) {
     const std::int64_t width = std::min(columns_looked_at, active.count - first), from = active.first + first;
     work.run(width, p_.vector(from), p_.values.data() + from, r.data(), bx.data());
@@ -137,11 +137,14 @@ View<T> Defective<T>::look_at(IndexRange active) const {
       if (!has(wanted_, j)) continue;
       residual = std::max(residual, sum_of_sizes(n, r.data() + k * n));
       size = std::max(size, sum_of_sizes(n, p_.vector(j)));
-      view.rounding =
-          std::max(view.rounding, of_rounding * length_of(n, p_.vector(j)) * length_of(n, bx.data() + k * n));
+      const double of_x = length_of(n, p_.vector(j)), of_bx = length_of(n, bx.data() + k * n);
+      longest_x = std::max(longest_x, of_x);
+      longest_bx = std::max(longest_bx, of_bx);
+      view.rounding = std::max(view.rounding, of_rounding * of_x * of_bx);
       measure(j, w + k * n, g + k * n, view);
     }
   }
+  view.rounding_of_all = of_rounding * longest_x * longest_bx;
   const double whole = a_norm_ * size * double(n);
   view.defects.residual = whole > 0 ? residual / whole : residual;
   return view;

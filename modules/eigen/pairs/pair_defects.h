@@ -20,10 +20,12 @@ struct View {
   std::vector<double> shifts;  ///< of eigenvalues to Rayleigh quotients
   Defects defects;             ///< of the wanted pairs
   double rounding = 0;         ///< an orthogonality that vectors of doubles cannot be asked to go below
+  double rounding_of_all = 0;  ///< one that they may have between a long x_i and a long B x_j
   double excess = 0;           ///< the largest |r| of a wanted pair over what rounding of its numbers leaves
 
-  /// Whether the wanted pairs are as good as vectors of doubles can be: another step would change their rounding alone.
-  bool is_rounded() const { return excess <= 4 && defects.orthogonality <= rounding; }
+  static constexpr double rounded_excess = 4;  ///< or less: another step would change rounding alone
+  /// Whether the wanted pairs are as good as vectors of doubles can be.
+  bool is_rounded() const { return excess <= rounded_excess && defects.orthogonality <= rounding; }
 
   /// Whether x_i is in x_j, an active one, by more than this share.
   bool mix(const std::vector<double>& values, std::int64_t i, std::int64_t j, double share) const;

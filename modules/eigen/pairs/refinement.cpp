@@ -17,13 +17,10 @@ namespace {
 
 constexpr double largest_entry = 0.3;  ///< a larger one is left to the next step
 
-/// How wrong pairs are, in one number; a lack of orthogonality below `rounding` is none.
-double figure(const Defects& of, double rounding) { return of.defect * std::max(of.orthogonality, rounding); }
-
-/// Than the best so far, and not worse in either than at first.
-bool is_better(const Defects& after, const Defects& best, const Defects& first, double rounding) {
-  return figure(after, rounding) < figure(best, rounding) && after.defect <= 2 * first.defect &&
-         after.orthogonality <= std::max(2 * first.orthogonality, rounding);
+/// How wrong pairs are, in one number; what rounding leaves is nothing.
+template <class T>
+double figure(const View<T>& of) {
+  return std::max(of.excess, View<T>::rounded_excess) * std::max(of.defects.orthogonality, of.rounding);
 }
 
 /// Active rows of G := H, which is what G is beyond 1.
@@ -195,29 +192,36 @@ void take_quotients(SolvedProblem<T>& p, IndexRange active, const std::vector<do
   }
 }
 
-/// The best pairs so far, to return to: a step may raise `defect` for the next one to bring down.
+/// The best pairs so far, to return to: a step may spoil pairs for the next one to make them better.
 template <class T>
 class Best {
  public:
-  Best(const SolvedProblem<T>& p, const View<T>& view)
-      : active_(view.active),
-        shifts_(view.shifts),
-        defects_(view.defects),
-        values_(p.values),
-        vectors_(p.vector(active_.first), p.vector(active_.first) + active_.count * p.n) {}
+  Best(const SolvedProblem<T>& p, const View<T>& view) : first_(view.defects) { take(p, view); }
 
   IndexRange active() const { return active_; }
   const std::vector<double>& shifts() const { return shifts_; }
-  const Defects& defects() const { return defects_; }
+  /// Whether pairs are better, and in nothing much worse than at first.
+  bool is_worse_than(const View<T>& view) const {
+    return figure(view) < figure_ && (view.is_rounded() || view.defects.defect <= 2 * first_.defect) &&
+           view.defects.orthogonality <= std::max(2 * first_.orthogonality, view.rounding_of_all);
+  }
+  void take(const SolvedProblem<T>& p, const View<T>& view) {
+    active_ = view.active;
+    shifts_ = view.shifts;
+    figure_ = figure(view);
+    values_ = p.values;
+    vectors_.assign(p.vector(active_.first), p.vector(active_.first) + active_.count * p.n);
+  }
   void restore(SolvedProblem<T>& p) const {
     p.values = values_;
     std::copy(vectors_.begin(), vectors_.end(), p.vector(active_.first));
   }
 
  private:
+  Defects first_;
   IndexRange active_;
   std::vector<double> shifts_;
-  Defects defects_;
+  double figure_ = 0;
   std::vector<double> values_;
   std::vector<T> vectors_;
 };
@@ -229,22 +233,26 @@ std::vector<Refinement> refine(SolvedProblem<T>& p, IndexRange wanted, int steps
   const Defective<T> defective(p, wanted);
   std::vector<Refinement> out;
   View<T> view = defective.look(wanted);
-  const double rounding = view.rounding;
   Best<T> best(p, view);
-  bool ends = view.is_rounded();
-  while (!ends && std::int64_t(out.size()) < steps) {
+  double lowest = figure(view);
+  int idle = 0;  // steps in a row that have gained less than half
+  while (!view.is_rounded() && idle < 2 && std::int64_t(out.size()) < steps) {
     Refinement step{view.defects, view.defects, false};
     const IndexRange active = view.active;
-    if (improve(p, std::move(view))) {
-      view = defective.look(active);
-      step.after = view.defects;
+    if (!improve(p, std::move(view))) {
+      out.push_back(step);
+      break;
     }
+    view = defective.look(active);
+    step.after = view.defects;
     out.push_back(step);
-    if (is_better(step.after, best.defects(), out.front().before, rounding)) {
-      best = Best<T>(p, view);
+    if (!std::isfinite(step.after.defect)) break;
+    idle = figure(view) < lowest / 2 ? 0 : idle + 1;
+    lowest = std::min(lowest, figure(view));
+    if (best.is_worse_than(view)) {
+      best.take(p, view);
       for (Refinement& taken : out) taken.kept = true;
     }
-    ends = view.is_rounded() || !(figure(step.after, rounding) < figure(step.before, rounding) / 2);
   }
   if (!out.empty() && !out.back().kept) best.restore(p);
   take_quotients(p, best.active(), best.shifts());

@@ -26,8 +26,8 @@ struct SolvedProblem {
 };
 
 /// Improves the wanted pairs, and those that they cannot be told from, by at most `steps` steps, until they are as good
-/// as vectors of doubles can be or a step gains less than half. Eigenvalues then are Rayleigh quotients. Returns what
-/// the steps have done; those after the best pairs have been undone. None where the pairs need no step.
+/// as vectors of doubles can be or two steps in a row gain less than half. Eigenvalues then are Rayleigh quotients.
+/// Returns what the steps have done; those after the best pairs have been undone. None where the pairs need no step.
 template <class T>
 std::vector<Refinement> refine(SolvedProblem<T>& problem, IndexRange wanted, int steps);
 

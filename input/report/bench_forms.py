@@ -1,0 +1,12 @@
+"""Names of lattices and of forms of kernels in reports of `quadrille bench`."""
+
+
+def lattice(dims):
+    return " x ".join(str(extent) for extent in dims)
+
+
+def form(row):
+    """"half 12 temporal gauge xpay"; rows of field algebra have no links and rows of the accuracy study no xpay."""
+    words = [row["precision"], str(row["reconstruct"] or "")]
+    words += [word.replace("_", " ") for word in ("temporal_gauge", "xpay") if row.get(word)]
+    return " ".join(word for word in words if word)
