@@ -176,9 +176,9 @@ void describe(CLI::App& app, Call& call) {
   bench.footer(benches);
   CLI::App& report = *app.add_subcommand("report", "Tables and figures of results: DIR/report.md");
   report
-      .add_option(
-          "RESULTS", call.report.results,
-          "results.json of a job, its output folder, or a JSON file of bench; several: solver studies, averaged")
+      .add_option("RESULTS", call.report.results,
+                  "results.json of a job, its output folder, or a JSON file of bench; of several, the solver studies "
+                  "are averaged")
       ->required()
       ->type_name("");
   report.add_option("--out", call.report.out, "Folder for the report; default: `report` beside the results")

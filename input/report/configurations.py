@@ -7,7 +7,12 @@ import study
 MEANS = ("iterations", "reliable_updates", "restarts", "seconds", "setup_seconds", "gflops", "iteration_ratio", "speedup",
          "speedup_best")
 ERRORS = ("iterations", "seconds", "iteration_ratio", "speedup", "speedup_best")
-LABELS = ("mass", "tolerance", "solver", "scheme", "outer", "inner", "delta")
+LABELS = ("mass", "tolerance", "solver", "scheme", "outer", "inner", "delta", "sources")
+MACHINE = ("backend", "isa", "threads")
+
+
+class Different(Exception):
+    """Results that are not of the same studies."""
 
 
 def label(row):
@@ -42,20 +47,25 @@ def mean_row(rows):
     return out
 
 
+def shape(results):
+    return {name: ([label(row) for row in one["rows"]], one["source"]) for name, one in study.studies(results)}
+
+
 def merged(all_results):
-    """What tables and figures of studies read of a results.json. ValueError where the studies differ."""
+    """What tables and figures of studies read of a results.json. `Different` where the studies differ."""
     first = all_results[0]
-    wanted = {name: [label(row) for row in one["rows"]] for name, one in study.studies(first)}
+    wanted = shape(first)
     if not wanted:
-        raise ValueError("several results are averaged over solver studies, of which there is none in the first")
+        raise Different("several results can be averaged only if they have solver studies")
     for results in all_results[1:]:
-        for name, labels in wanted.items():
-            other = results.get("studies", {}).get(name, {"rows": []})
-            if [label(row) for row in other["rows"]] != labels or other["source"] != first["studies"][name]["source"]:
-                raise ValueError(f"study '{name}' does not have the same rows in all results: run the same job on each "
-                                 "configuration")
-            if results["lattice"] != first["lattice"]:
-                raise ValueError("the results are of lattices of different extents")
+        if results.get("lattice") != first["lattice"]:
+            raise Different("the results are of lattices of different extents")
+        if shape(results) != wanted:
+            raise Different("the studies do not have the same names, rows and sources in all results: run the same job "
+                            "on each configuration")
+        if any(results.get(key) != first[key] for key in MACHINE):
+            raise Different("the results are of different backends, instruction sets or numbers of threads, whose times "
+                            "have no mean")
     studies = {}
     for name, one in study.studies(first):
         of_each = [results["studies"][name]["rows"] for results in all_results]

@@ -115,11 +115,15 @@ def main():
         print(f"quadrille: error: {path}: {error}", file=sys.stderr)
         return 1
     results, paths = several[0], ", ".join(args.results)
+    configurations = importlib.import_module("configurations")
     try:
+        if len(several) > 1:
+            if len({os.path.realpath(path) for path in args.results}) < len(several):
+                raise configurations.Different("the same results are given twice")
+            results = configurations.merged(several)
         os.makedirs(args.out, exist_ok=True)
         draw = figures_of(args.out, args.format) if have_matplotlib() else lambda script, results: ""
         if len(several) > 1:
-            results = importlib.import_module("configurations").merged(several)
             sections, files = tables.sections_of_configurations(results), {}
         elif bench_tables.is_bench(results):
             sections, files = bench_tables.sections(results), {}
@@ -130,7 +134,7 @@ def main():
             text += said + "".join(draw(script, results) for script in figures)
         for file, content in {**files, "report.md": text}.items():
             path = write(args.out, file, content)
-    except OSError as error:
+    except (OSError, configurations.Different) as error:
         print(f"quadrille: error: {error}", file=sys.stderr)
         return 1
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:

@@ -35,5 +35,6 @@ def draw(results, save):
                                     gridspec_kw={"wspace": 0.25})
         for at, (solver, tolerance, rows) in zip(axes[0], systems):
             panel(at, rows, f"{solver}, tolerance {tolerance:g}")
+        over = " and configurations" if any("configurations" in row for row in one["rows"]) else ""
         save(figure, f"{name}_iterations", f"Study {name}: iterations until convergence against the bare quark mass; "
-             "means over the right-hand sides, bars from the fewest to the most")
+             f"means over the right-hand sides{over}, bars from the fewest to the most")

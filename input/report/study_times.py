@@ -1,5 +1,5 @@
-"""Time to solution and speed-up over uniform double against the quark mass (figure 7 of arXiv:0911.3191): the fastest delta
-of each scheme and inner operator."""
+"""Time to solution and speed-up over uniform double against the quark mass (figure 7 of arXiv:0911.3191): the fastest
+delta of each scheme and inner operator."""
 
 import module_report
 import study
@@ -26,7 +26,7 @@ def lines(axes, rows, key, label):
     for (scheme, form), found in kinds.items():
         points = [found[mass] for mass in sorted(found) if found[mass][key] is not None]
         axes.errorbar([row["mass"] for row in points], [row[key] for row in points],
-                      [row.get(key + "_error") or 0 for row in points], marker="o", markersize=4, capsize=2,
+                      [row[key + "_error"] or 0 for row in points] if "configurations" in rows[0] else None, marker="o", markersize=4, capsize=2,
                       elinewidth=0.7, linestyle=LINES[scheme],
                       color="black" if scheme == "uniform" else f"C{forms.index(form)}", label=f"{scheme} {form}")
     axes.set(xlabel="bare quark mass $a\\, m$", ylabel=label)

@@ -105,7 +105,7 @@ def statements(rows):
 def study_text(name, one):
     rows = one["rows"]
     sources = f"{rows[0]['sources']} {one['source']} source{'' if rows[0]['sources'] == 1 else 's'}"
-    over = f"means over the sources and {rows[0]['configurations']} configurations, with their standard errors" \
+    over = f"means over the sources and {rows[0]['configurations']} configurations, with standard errors of the latter" \
         if "configurations" in rows[0] else "means over the sources"
     out = f"\n## Solver study `{name}`\n\n{sources}; {over}.\n"
     for solver, tolerance, mine in study.systems(rows):

@@ -178,7 +178,7 @@ TEST_F(RiMp2Job, TheFolderOfTheScratchFileIsMade) {
   EXPECT_FALSE(std::filesystem::exists(folder_.file("out/not_needed")));
   for (const char* command : {"check", "run"}) {
     EXPECT_THAT(call(command, "ri_mp2, file: system.h5, scratch: " + file_ + "/below"),
-                ContainsRegex("job.yaml:1:[0-9]+: 'scratch': .*system.h5 is not a folder with write permission"));
+                ContainsRegex("job.yaml:1:[0-9]+: 'scratch': .*system.h5 is not a folder that can be written to"));
     EXPECT_THAT(call(command, "ri_mp2, file: system.h5, scratch: parts/../../disk"),
                 ContainsRegex("job.yaml:1:[0-9]+: 'scratch': 'parts/../../disk' is not in the output folder: give an "
                               "absolute path"));

@@ -523,7 +523,7 @@ class Reports(ProgramTest):
         self.assertEqual(process.returncode, 0, process.stderr)
         with open(self.path("all/report.md")) as stream:
             said = stream.read()
-        self.assertIn("3 configurations, with their standard errors", said)
+        self.assertIn("3 configurations, with standard errors of the latter", said)
         if python:
             self.assertEqual(sorted(os.listdir(self.path("all"))),
                              ["report.md", "study_iterations.svg", "study_times.svg"])
@@ -540,7 +540,11 @@ class Reports(ProgramTest):
         self.run_job(job, out="other")
         process = self.call("report", folders[0], self.path("other"), "--out", self.path("no"))
         self.assertEqual(process.returncode, 1)
-        self.assertIn("study 'study' does not have the same rows in all results", process.stderr)
+        self.assertIn("the studies do not have the same names, rows and sources in all results", process.stderr)
+        self.assertNotIn("damaged", process.stderr)
+        self.assertFalse(os.path.exists(self.path("no")))
+        process = self.call("report", folders[0], folders[0], "--out", self.path("no"))
+        self.assertIn("the same results are given twice", process.stderr)
 
     def test_one_failure_of_many(self):
         """A row that fails on one configuration has no mean, but says on how many it failed."""

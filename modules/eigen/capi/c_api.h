@@ -74,7 +74,7 @@ typedef struct quadrille_eigen_report {
   double tridiagonal_seconds;
   double back_transformation_seconds;
   double refinement_seconds;
-  int64_t refinements;          /* steps that made pairs better */
+  int64_t refinements;          /* steps that were kept */
   double defect_before, defect; /* of the steps: METHODS.md */
 } quadrille_eigen_report;
 

@@ -431,7 +431,7 @@ StreamPlan require_plan(const System& system, const Options& options, const Stre
   const bool there = options.backend != nullptr && !options.backend->host_memory();
   throw NotEnoughMemory(fmt::format(
       "not enough memory: one pair of occupied orbitals needs {} of the {}'s memory, of "
-      "which {} bytes can be had: {}",
+      "which only {} bytes are available: {}",
       bytes, there ? "GPU" : "host", cap, there ? "free memory there, or compute on the CPU" : "free memory"));
 }
 

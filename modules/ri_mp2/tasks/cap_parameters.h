@@ -40,7 +40,8 @@ inline void check_scratch(const TaskContext& context) {
   while (!fs::exists(place, ignored) && place.has_relative_path()) place = place.parent_path();
   if (fs::is_directory(place, ignored) && ::access(place.c_str(), W_OK | X_OK) == 0) return;
   TaskContext::fail(QUADRILLE_FILE_ERROR,
-                    fmt::format("{} is not a folder with write permission: choose another", place.string()), "scratch");
+                    fmt::format("{} is not a folder that can be written to: choose another", place.string()),
+                    "scratch");
 }
 
 /// The path of the task's scratch file; its folder is made.

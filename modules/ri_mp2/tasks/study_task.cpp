@@ -117,6 +117,12 @@ constexpr quadrille_parameter file = file_in("file", nullptr);
 constexpr quadrille_parameter delta = real("delta", nullptr, nullptr, at_least(0));
 constexpr quadrille_parameter target_error = real("target_error", nullptr, nullptr, above(0));
 
+constexpr quadrille_parameter study_cap() {
+  quadrille_parameter out = memory_cap_parameter;
+  out.help = "as of the task ri_mp2; 0: what is free, and on a CPU B must fit into it";
+  return out;
+}
+
 }  // namespace
 
 const quadrille_parameter study_parameters[study_parameter_count] = {
@@ -132,7 +138,7 @@ const quadrille_parameter study_parameters[study_parameter_count] = {
             "true"),
     integer("repeats", "how often each run is timed; the median counts", "3", within(1, 1000)),
     memory("memory for a batch of integrals; as much again for those in double that they are compared with", "1024", 1),
-    memory_cap_parameter,
+    study_cap(),
     scratch_parameter,
     csv("ri_mp2_study.csv")};
 
