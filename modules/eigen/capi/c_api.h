@@ -98,8 +98,10 @@ typedef struct quadrille_eigen_distribution {
   int32_t columns;
   char order; /* the places of ranks 0, 1, 2 ...: 'R' row by row, 'C' column by column, as in BLACS; 0: 'R' */
   char padding[3];
-  int64_t block;       /* 0: chosen, 64 for large matrices */
-  const char* library; /* "elpa", "scalapack"; "auto" or null: ELPA where Quadrille is built with it */
+  int64_t block; /* 0: chosen, 64 for large matrices */
+  /* "elpa", "scalapack"; "auto" or null: ELPA where Quadrille is built with it; "cuda": a GPU for each rank, to which
+   * parts of the host's memory are brought */
+  const char* library;
 } quadrille_eigen_distribution;
 
 /* What a rank has. Set `struct_size` to the size of the struct before the call: no more than that is written. */

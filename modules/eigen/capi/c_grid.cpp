@@ -1,7 +1,10 @@
 // Matrices on the ranks of a host: c_api.h.
+#include "core/backend/of_backend.h"
 #include "core/comm/agreement.h"
 #include "core/error.h"
 #include "modules/eigen/capi/c_objects.h"
+#include "modules/eigen/ranks/gpus.h"
+#include "modules/eigen/ranks/redistribute.h"
 #include "modules/eigen/ranks/spread.h"
 
 #include <fmt/format.h>
@@ -56,8 +59,8 @@ Layout layout_of(std::int64_t n, const quadrille_eigen_distribution& wanted, int
 
 std::string library_name(const char* given) {
   const std::string name = given == nullptr ? "auto" : given;
-  if (name != "auto" && name != "elpa" && name != "scalapack") {
-    refuse(fmt::format("library = \"{}\": it must be auto, elpa or scalapack", name));
+  if (name != "auto" && name != "elpa" && name != "scalapack" && name != "cuda") {
+    refuse(fmt::format("library = \"{}\": it must be auto, elpa, scalapack or cuda", name));
   }
   return name;
 }
@@ -84,9 +87,13 @@ quadrille_eigen_grid* grid_over(const HostCommunicator& communicator, std::int64
     grid->ranks = grid->ranks->numbered(number_by_columns(grid->ranks->rank(), grid->layout));
     grid->all = grid->ranks->communicator({1, 1, 1, grid->ranks->size()});
   }
-  grid->library = load_spread_library(*grid->all, library);
-  grid->real = grid->library->steps<double>(grid->layout);
-  grid->complex = grid->library->steps<Complex>(grid->layout);
+  if (library == "cuda") {
+    all_or_none(*grid->all, [&] { grid->gpu = &find_backend("cuda", device_in_turn(grid->ranks->local_rank())); });
+  } else {
+    grid->library = load_spread_library(*grid->all, library);
+    grid->real = grid->library->steps<double>(grid->layout);
+    grid->complex = grid->library->steps<Complex>(grid->layout);
+  }
   return c_calls::handle_of<quadrille_eigen_grid>(std::move(grid));
 }
 
@@ -119,6 +126,30 @@ std::vector<T> copy_of_part(HostGrid& grid, Triangle triangle, const double* par
   return out;
 }
 
+/// The columns that this rank's GPU has of a matrix. Collective.
+template <class T>
+std::vector<T> columns_for_gpu(const HostGrid& grid, Triangle triangle, const double* part, std::int64_t ld) {
+  return columns_of_part(*grid.all, grid.layout, triangle, reinterpret_cast<const T*>(part), ld,
+                         columns_on_gpus(grid.layout.n, grid.all->size()));
+}
+
+template <class T>
+FactorOnGpus<T> factor_on_gpus(const HostGrid& grid, Triangle triangle, const double* b, std::int64_t ldb) {
+  const c_calls::Work work(*grid.gpu);
+  return with_cuda<FactorOnGpus<T>>([&](auto) {
+    const std::vector<T> columns = columns_for_gpu<T>(grid, triangle, b, ldb);
+    return std::make_shared<const GpuFactor<T>>(*grid.all, columns_on_gpus(grid.layout.n, grid.all->size()),
+                                                columns.data());
+  });
+}
+
+template <class T>
+SpreadFactor<T> factor_by_library(HostGrid& grid, Triangle triangle, const double* b, std::int64_t ldb) {
+  require_memory_of_ranks(*grid.all, grid.library->ranks_of_host(), double(grid.layout.local_size(0)) * sizeof(T),
+                          "a Cholesky factor");
+  return factor_on_ranks(*grid.all, grid.layout, grid.steps<T>(), copy_of_part<T>(grid, triangle, b, ldb));
+}
+
 template <class T>
 void create_on(const quadrille_eigen_grid* handle, char triangle, const double* b, std::int64_t ldb,
                quadrille_eigen_factor** factor) {
@@ -131,11 +162,19 @@ void create_on(const quadrille_eigen_grid* handle, char triangle, const double* 
     return fmt::format("quadrille_eigen_factor_create_{}_on, triangle {}", is_complex<T> ? "complex" : "double",
                        half == Triangle::lower ? 'L' : 'U');
   });
-  require_memory_of_ranks(*grid->all, grid->library->ranks_of_host(), double(grid->layout.local_size(0)) * sizeof(T),
-                          "a Cholesky factor");
-  SpreadFactor<T> made =
-      factor_on_ranks(*grid->all, grid->layout, grid->steps<T>(), copy_of_part<T>(*grid, half, b, ldb));
-  *factor = c_calls::handle_of<quadrille_eigen_factor>(std::make_shared<HostFactor>(HostFactor{grid, std::move(made)}));
+  HostFactor made = grid->gpu != nullptr ? HostFactor{grid, factor_on_gpus<T>(*grid, half, b, ldb)}
+                                         : HostFactor{grid, factor_by_library<T>(*grid, half, b, ldb)};
+  *factor = c_calls::handle_of<quadrille_eigen_factor>(std::make_shared<HostFactor>(std::move(made)));
+}
+
+/// Throws where the factor is of the other type of numbers.
+template <class T>
+void check_numbers(const HostFactor& factor) {
+  if (factor.grid->gpu != nullptr) {
+    (void)numbers_of<T, FactorOnGpus>(factor);
+  } else {
+    (void)numbers_of<T, SpreadFactor>(factor);
+  }
 }
 
 /// What a call asks of a problem on a grid.
@@ -170,43 +209,91 @@ Wanted wanted_of(const quadrille_eigen_options* given, std::int64_t n) {
   return out;
 }
 
+/// A problem on a grid, and where its solution goes.
+template <class T>
+struct CallOn {
+  HostGrid& grid;
+  Wanted wanted;
+  const double* a;
+  std::int64_t lda;
+  const HostFactor* factor;  ///< null: B is 1
+  double* values;
+  T* vectors;
+  std::int64_t ldv;
+  quadrille_eigen_report* report;
+
+  void finish(const Pairs<T>& pairs) const {
+    std::copy(pairs.values.begin(), pairs.values.end(), values);
+    write_report(pairs.range, pairs.phases, {}, report);
+  }
+};
+
+template <class T>
+void solve_by_library(const CallOn<T>& w) {
+  HostGrid& grid = w.grid;
+  const Communicator& all = *grid.all;
+  const Layout& layout = grid.layout;
+  const SpreadFactor<T>* const b = w.factor != nullptr ? &numbers_of<T, SpreadFactor>(*w.factor) : nullptr;
+  require_memory_of_ranks(all, grid.library->ranks_of_host(),
+                          bytes_on_rank(layout, grid.steps<T>(), w.wanted.fraction, b != nullptr, false),
+                          problem_text<T>(layout.n, b != nullptr));
+  const SpreadPairs<T> found = solve_on_ranks(SpreadProblem<T>{
+      all, layout, grid.steps<T>(), copy_of_part<T>(grid, w.wanted.triangle, w.a, w.lda), b, w.wanted.fraction, {}});
+  check_room(w.wanted.options, found.pairs.range.count);
+  if (!found.vectors.empty()) {
+    const std::int64_t rows = layout.local_rows(all.rank()), first = found.pairs.range.first,
+                       end = layout.columns_before(all.rank(), first + found.pairs.range.count);
+    for (std::int64_t j = layout.columns_before(all.rank(), first); j < end; ++j) {
+      std::copy_n(found.vectors.data() + j * rows, rows, w.vectors + j * w.ldv);
+    }
+  }
+  w.finish(found.pairs);
+}
+
+template <class T>
+void solve_by_gpus(const CallOn<T>& w) {
+  const Communicator& all = *w.grid.all;
+  const std::int64_t n = w.grid.layout.n;
+  const Layout columns = columns_on_gpus(n, all.size());
+  const GpuFactor<T>* const b = w.factor != nullptr ? numbers_of<T, FactorOnGpus>(*w.factor).get() : nullptr;
+  const double share = double((w.wanted.fraction.most(n) + all.size() - 1) / all.size());
+  const c_calls::Work work(*w.grid.gpu);
+  with_cuda([&](auto) {
+    require_memory_of_ranks(all, gpu_ranks_of_host(all),
+                            (double(columns.local_size(0)) + double(n) * share) * sizeof(T),
+                            problem_text<T>(n, b != nullptr));
+    const std::vector<T> a = columns_for_gpu<T>(w.grid, w.wanted.triangle, w.a, w.lda);
+    const SpreadPairs<T> found = solve_on_gpus(GpuProblem<T>{all, columns, a.data(), b, w.wanted.fraction, {}});
+    check_room(w.wanted.options, found.pairs.range.count);
+    if (w.wanted.fraction.kind() != Fraction::Kind::none) {
+      vectors_to_part(all, found.layout, found.vectors.data(), found.pairs.range.first, found.pairs.range.count,
+                      w.grid.layout, w.vectors, w.ldv);
+    }
+    w.finish(found.pairs);
+  });
+}
+
 template <class T>
 void solve_on(const quadrille_eigen_grid* handle, const quadrille_eigen_options* given, const double* a,
               std::int64_t lda, const quadrille_eigen_factor* factor_handle, double* values, double* vectors,
               std::int64_t ldv, quadrille_eigen_report* report) {
   const auto grid = c_calls::find<HostGrid>(handle);
   std::shared_ptr<HostFactor> factor;
-  const Layout& layout = grid->layout;
-  const SpreadFactor<T>* b = nullptr;
   Wanted wanted;
   agree(*grid, [&] {
-    wanted = wanted_of(given, layout.n);
+    wanted = wanted_of(given, grid->layout.n);
     check_report(report);
     demand(values, "values");
     check_part(*grid, "a", a, lda);
     if (wanted.fraction.kind() != Fraction::Kind::none) check_part(*grid, "vectors", vectors, ldv);
     if (factor_handle != nullptr) factor = c_calls::find<HostFactor>(factor_handle);
     if (factor != nullptr && factor->grid != grid) refuse("factor is not of a matrix on this grid");
-    if (factor != nullptr) b = &numbers_of<T, SpreadFactor>(*factor);
+    if (factor != nullptr) check_numbers<T>(*factor);
     return fmt::format("quadrille_eigen_{}_on, {}, {}", is_complex<T> ? "complex" : "double", wanted.text(),
-                       b == nullptr ? "B = 1" : "with a factor");
+                       factor == nullptr ? "B = 1" : "with a factor");
   });
-  require_memory_of_ranks(*grid->all, grid->library->ranks_of_host(),
-                          bytes_on_rank(layout, grid->steps<T>(), wanted.fraction, b != nullptr, false),
-                          problem_text<T>(layout.n, b != nullptr));
-  const SpreadPairs<T> found = solve_on_ranks(SpreadProblem<T>{
-      *grid->all, layout, grid->steps<T>(), copy_of_part<T>(*grid, wanted.triangle, a, lda), b, wanted.fraction, {}});
-  check_room(wanted.options, found.pairs.range.count);
-  std::copy(found.pairs.values.begin(), found.pairs.values.end(), values);
-  if (!found.vectors.empty()) {
-    const int rank = grid->all->rank();
-    const std::int64_t rows = layout.local_rows(rank), first = found.pairs.range.first,
-                       end = layout.columns_before(rank, first + found.pairs.range.count);
-    for (std::int64_t j = layout.columns_before(rank, first); j < end; ++j) {
-      std::copy_n(found.vectors.data() + j * rows, rows, reinterpret_cast<T*>(vectors) + j * ldv);
-    }
-  }
-  write_report(found.pairs.range, found.pairs.phases, {}, report);
+  const CallOn<T> call{*grid, wanted, a, lda, factor.get(), values, reinterpret_cast<T*>(vectors), ldv, report};
+  grid->gpu != nullptr ? solve_by_gpus(call) : solve_by_library(call);
 }
 
 void describe(const quadrille_eigen_grid* handle, quadrille_eigen_part* part) {

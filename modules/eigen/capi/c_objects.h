@@ -6,6 +6,7 @@
 #include "modules/eigen/device.h"
 #include "modules/eigen/factor.h"
 #include "modules/eigen/problem.h"
+#include "modules/eigen/ranks/gpus.h"
 #include "modules/eigen/ranks/library.h"
 #include "modules/eigen/ranks/solve_on_ranks.h"
 #include "modules/shared/plugin/c_calls.h"
@@ -24,6 +25,8 @@ using Complex = std::complex<double>;
 /// Kept by a pointer: builds without CUDA have none.
 template <class T>
 using FactorThere = std::shared_ptr<const DeviceFactor<T>>;
+template <class T>
+using FactorOnGpus = std::shared_ptr<const GpuFactor<T>>;
 
 /// The ranks of a host, and how matrices lie on them.
 struct HostGrid {
@@ -31,6 +34,7 @@ struct HostGrid {
   std::unique_ptr<Ranks> ranks;
   std::shared_ptr<const Communicator> all;
   Layout layout;
+  Backend* gpu = nullptr;  ///< of this rank, where GPUs solve problems; else a library does on CPUs
   std::unique_ptr<SpreadLibrary> library;
   std::unique_ptr<SpreadSteps<double>> real;
   std::unique_ptr<SpreadSteps<Complex>> complex;
@@ -49,13 +53,15 @@ struct HostFactor {
   static constexpr c_calls::Kind kind = c_calls::Kind::eigen_factor;
   std::shared_ptr<HostGrid> grid;  // first: it ends last; null: one process
   std::variant<Factor<double>, Factor<Complex>, SpreadFactor<double>, SpreadFactor<Complex>, FactorThere<double>,
-               FactorThere<Complex>>
+               FactorThere<Complex>, FactorOnGpus<double>, FactorOnGpus<Complex>>
       factor;
 
-  bool on_device() const { return factor.index() > 3; }
+  /// Of one process.
+  bool on_device() const { return factor.index() == 4 || factor.index() == 5; }
 };
 
-/// Its factor, Factor<T>, SpreadFactor<T> or FactorThere<T>. Throws where it is of the other type of numbers.
+/// Its factor, Factor<T>, SpreadFactor<T>, FactorThere<T> or FactorOnGpus<T>. Throws where it is of the other type of
+/// numbers.
 template <class T, template <class> class Kept>
 const Kept<T>& numbers_of(const HostFactor& factor) {
   const auto* const found = std::get_if<Kept<T>>(&factor.factor);

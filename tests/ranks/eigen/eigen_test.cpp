@@ -4,6 +4,7 @@
 #include "modules/eigen/ranks/layout.h"
 #include "modules/eigen/ranks/library.h"
 #include "modules/eigen/ranks/mpi/sturm.h"
+#include "modules/eigen/ranks/redistribute.h"
 #include "modules/eigen/ranks/solve_on_ranks.h"
 #include "modules/eigen/ranks/spread.h"
 #include "tests/modules/eigen/comparisons.h"
@@ -318,6 +319,52 @@ TEST_P(RankEigen, WrongEigenvaluesAreFoundAgain) {
   wrong.back() += 1.4e-9;
   EXPECT_FALSE(are_eigenvalues(d, e, wrong, 0, 1));
   EXPECT_TRUE(are_eigenvalues(d, e, wrong, 0, 2));  // the last is not among those
+}
+
+/// From any layout into whole columns, from either half, and vectors back.
+template <class T>
+void columns_come_and_go() {
+  const auto ranks = all_ranks();
+  const int rank = ranks->rank();
+  std::mt19937_64 random(shared_seed());
+  for (const std::int64_t n : {1, 7, 64, 97}) {
+    const std::vector<T> a = generated_matrix<T>("random", n, shared_seed());
+    for (const Layout& layout : layouts(*ranks, n)) {
+      const std::int64_t rows = layout.local_rows(rank), ld = rows + std::int64_t(random() % 3);
+      std::vector<T> part(std::size_t(ld * layout.local_columns(rank)), T(-7));
+      for (std::int64_t j = 0; j < layout.local_columns(rank); ++j) {
+        for (std::int64_t i = 0; i < rows; ++i) {
+          part[std::size_t(i + j * ld)] = a[std::size_t(layout.row(rank, i) + layout.column(rank, j) * n)];
+        }
+      }
+      const Layout columns{n, 1 + std::int64_t(random() % 20), 1, ranks->size()};
+      for (const Triangle half : {Triangle::lower, Triangle::upper}) {
+        const std::vector<T> mine = columns_of_part(*ranks, layout, half, part.data(), ld, columns);
+        ASSERT_EQ(std::int64_t(mine.size()), columns.local_size(rank));
+        for_lower(columns, rank, mine.data(),
+                  [&](std::int64_t i, std::int64_t j, const T& x) { EXPECT_EQ(x, a[std::size_t(i + j * n)]); });
+      }
+      const std::int64_t first = n / 3, count = n - first;
+      const Layout shares{n, (count + ranks->size() - 1) / ranks->size(), 1, ranks->size()};
+      std::vector<T> vectors;
+      for (std::int64_t k = 0; k < shares.columns_before(rank, count); ++k) {
+        const T* const column = a.data() + (first + shares.column(rank, k)) * n;
+        vectors.insert(vectors.end(), column, column + n);
+      }
+      std::vector<T> back(part.size(), T(-5));
+      vectors_to_part(*ranks, shares, vectors.data(), first, count, layout, back.data(), ld);
+      for (std::int64_t j = 0; j < layout.local_columns(rank); ++j) {
+        for (std::int64_t i = 0; i < ld; ++i) {
+          const bool is_vector = i < rows && layout.column(rank, j) >= first;
+          EXPECT_EQ(back[std::size_t(i + j * ld)], is_vector ? part[std::size_t(i + j * ld)] : T(-5));
+        }
+      }
+    }
+  }
+}
+TEST(RankEigenColumns, ComeAndGo) {
+  columns_come_and_go<double>();
+  columns_come_and_go<Complex>();
 }
 
 #ifdef QUADRILLE_HAVE_SCALAPACK
