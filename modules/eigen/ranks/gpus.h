@@ -14,9 +14,6 @@
 
 namespace quadrille::eigen {
 
-/// The layout of matrices on GPUs: whole columns, which ranks have in turns by blocks of 64 to 512.
-QUADRILLE_API Layout columns_on_gpus(std::int64_t n, int ranks);
-
 /// The Cholesky factor of B, its columns in the memories of the ranks' GPUs, kept for all A with the same B.
 template <class T>
 class QUADRILLE_API GpuFactor {

@@ -1,5 +1,6 @@
 #include "modules/eigen/ranks/layout.h"
 
+#include <algorithm>
 #include <cmath>
 
 namespace quadrille::eigen {
@@ -27,6 +28,12 @@ Layout layout_for(std::int64_t n, int ranks) {
   std::int64_t block = widest_block;
   while (block > narrowest_block && 4 * block * (used / rows) > n) block /= 2;
   return {n, block, rows, used / rows};
+}
+
+Layout columns_on_gpus(std::int64_t n, int ranks) {
+  constexpr std::int64_t narrowest = narrowest_gpu_block;
+  const std::int64_t block = n / (4 * ranks) / narrowest * narrowest;
+  return {n, std::clamp(block, narrowest, widest_gpu_block), 1, ranks};
 }
 
 }  // namespace quadrille::eigen

@@ -52,4 +52,8 @@ struct Layout {
 /// each of its own; so some ranks may be left out. Blocks of 64, or down to 16 where that gives each rank four.
 QUADRILLE_API Layout layout_for(std::int64_t n, int ranks);
 
+/// The layout of matrices on the GPUs of ranks: whole columns, which ranks have in turns by blocks of 64 to 512.
+QUADRILLE_API Layout columns_on_gpus(std::int64_t n, int ranks);
+constexpr std::int64_t widest_gpu_block = 512, narrowest_gpu_block = 64;
+
 }  // namespace quadrille::eigen

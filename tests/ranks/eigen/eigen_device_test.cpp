@@ -1,5 +1,6 @@
 // The eigenproblem on the GPUs of ranks: the CPU's answers, hard spectra, fractions, the same bits in every run, bad
 // input.
+#include "modules/eigen/capi/c_api.h"
 #include "modules/eigen/ranks/gpus.h"
 #include "modules/eigen/ranks/spread.h"
 #include "tests/modules/eigen/comparisons.h"
@@ -154,6 +155,60 @@ TYPED_TEST(RankDeviceEigen, ScalesDoNotMatterAndBadInputIsNamed) {
   }
   EXPECT_EQ(said(a, {}, Fraction::range(5, 151)), "eigenvectors 5 to 151 of a matrix of 150 rows: the last is 150");
   EXPECT_THAT(said(a, {}, Fraction::interval(1e6, 2e6)), HasSubstr("no eigenvalue is in the interval"));
+}
+
+/// Parts in any layout, of either half.
+TYPED_TEST(RankDeviceEigen, CGridsTakePartsOfTheHostsMemory) {
+  using T = TypeParam;
+  const std::int64_t n = 150;
+  const Communicator& ranks = *this->ranks_;
+  if (!ranks.fortran_number()) GTEST_SKIP() << "it takes MPI's ranks";
+  const std::vector<T> a = hard_matrix<T>("random", n, shared_seed()), b = metric_with_pivot<T>(n, 1, shared_seed());
+  const Pairs<T> expected = solved(n, a, b);
+  for (const int rows : {1, ranks.size()}) {
+    quadrille_eigen_distribution distribution{};
+    distribution.struct_size = sizeof distribution;
+    distribution.rows = rows;
+    distribution.columns = ranks.size() / rows;
+    distribution.block = 7;
+    distribution.library = "cuda";
+    quadrille_eigen_grid* grid = nullptr;
+    ASSERT_EQ(quadrille_eigen_grid_create_fortran(*ranks.fortran_number(), n, &distribution, &grid), QUADRILLE_DONE)
+        << quadrille_eigen_message();
+    const Layout layout{n, 7, rows, ranks.size() / rows};
+    const std::vector<T> of_a = columns_of(ranks, layout, a), of_b = columns_of(ranks, layout, b);
+    std::vector<T> vectors(of_a.size());
+    const std::int64_t ld = std::max<std::int64_t>(1, layout.local_rows(ranks.rank()));
+    const auto numbers = [](auto& v) { return reinterpret_cast<const double*>(v.data()); };
+    for (const char triangle : {'L', 'U'}) {
+      quadrille_eigen_factor* factor = nullptr;
+      ASSERT_EQ((is_complex<T> ? quadrille_eigen_factor_create_complex_on : quadrille_eigen_factor_create_double_on)(
+                    grid, triangle, numbers(of_b), ld, &factor),
+                QUADRILLE_DONE)
+          << quadrille_eigen_message();
+      quadrille_eigen_options options{};
+      options.struct_size = sizeof options;
+      options.triangle = triangle;
+      std::vector<double> values(std::size_t(n), 0.0);
+      ASSERT_EQ((is_complex<T> ? quadrille_eigen_complex_on : quadrille_eigen_double_on)(
+                    grid, &options, numbers(of_a), ld, factor, values.data(), reinterpret_cast<double*>(vectors.data()),
+                    ld, nullptr),
+                QUADRILLE_DONE)
+          << quadrille_eigen_message();
+      expect_close(values, expected.values, 16 * double(n) * eps * norm_of(n, a), "grid");
+      SpreadPairs<T> found;
+      found.pairs = expected;
+      found.pairs.vectors.clear();
+      found.vectors = vectors;
+      found.layout = layout;
+      const Pairs<T> gathered = this->whole(found);
+      for (std::size_t k = 0; k < gathered.vectors.size(); ++k) {
+        ASSERT_NEAR(std::abs(gathered.vectors[k] - expected.vectors[k]), 0, 1e-7) << triangle << ' ' << k;
+      }
+      quadrille_eigen_factor_destroy(factor);
+    }
+    quadrille_eigen_grid_destroy(grid);
+  }
 }
 
 }  // namespace

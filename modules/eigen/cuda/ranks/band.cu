@@ -9,6 +9,9 @@
 #include <vector>
 
 namespace quadrille::eigen {
+
+static_assert(narrowest_gpu_block == bandwidth && widest_gpu_block <= deferred);
+
 namespace {
 
 /// Rows first.. of a matrix by pieces: those of the columns that a rank has are together, rank after rank.

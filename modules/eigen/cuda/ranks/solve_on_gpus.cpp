@@ -26,8 +26,6 @@
 namespace quadrille::eigen {
 namespace {
 
-constexpr std::int64_t widest_block = 512;
-
 /// This rank's columns on its GPU, divided by 2^exponent.
 template <class T>
 struct ColumnsThere {
@@ -101,12 +99,13 @@ void require_same_values(const Communicator& ranks, const std::vector<double>& m
 
 void check_layout(const Communicator& ranks, const Layout& layout) {
   const bool is_right = layout.n >= 1 && layout.rows == 1 && layout.columns == ranks.size() &&
-                        layout.block % bandwidth == 0 && layout.block >= bandwidth && layout.block <= widest_block;
+                        layout.block % bandwidth == 0 && layout.block >= bandwidth && layout.block <= widest_gpu_block;
   if (is_right) return;
-  throw Error(ErrorCode::invalid_input,
-              fmt::format("a matrix of {} rows in blocks of {} on {} x {} GPUs: it must have a row, whole columns, in "
-                          "blocks of a multiple of {} up to {}, and be on all {} ranks",
-                          layout.n, layout.block, layout.rows, layout.columns, bandwidth, widest_block, ranks.size()));
+  throw Error(
+      ErrorCode::invalid_input,
+      fmt::format("a matrix of {} rows in blocks of {} on {} x {} GPUs: it must have a row, whole columns, in "
+                  "blocks of a multiple of {} up to {}, and be on all {} ranks",
+                  layout.n, layout.block, layout.rows, layout.columns, bandwidth, widest_gpu_block, ranks.size()));
 }
 
 template <class T>
@@ -115,11 +114,6 @@ double columns_bytes(const Layout& layout) {
 }
 
 }  // namespace
-
-Layout columns_on_gpus(std::int64_t n, int ranks) {
-  const std::int64_t block = n / (4 * ranks) / bandwidth * bandwidth;
-  return {n, std::clamp<std::int64_t>(block, bandwidth, widest_block), 1, ranks};
-}
 
 template <class T>
 struct GpuFactor<T>::Data {
