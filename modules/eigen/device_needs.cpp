@@ -26,15 +26,14 @@ void require_limits(std::int64_t n, const DeviceLimits& device) {
 }
 
 template <class T>
-double host_bytes(std::int64_t n, const Fraction& fraction, bool generalized) {
+double host_bytes(std::int64_t n, const Fraction& fraction, bool generalized, bool check) {
   const double matrices = (generalized ? 2 : 1) * double(n) * double(n), vectors = double(n) * double(fraction.most(n));
-  const double columns = 512 * double(n);  // of a check
-  return sizeof(T) * (matrices + vectors + columns);
+  return sizeof(T) * (matrices + (check ? (generalized ? 4 : 3) : 1) * vectors);
 }
 
 template void require_limits<double>(std::int64_t, const DeviceLimits&);
 template void require_limits<std::complex<double>>(std::int64_t, const DeviceLimits&);
-template double host_bytes<double>(std::int64_t, const Fraction&, bool);
-template double host_bytes<std::complex<double>>(std::int64_t, const Fraction&, bool);
+template double host_bytes<double>(std::int64_t, const Fraction&, bool, bool);
+template double host_bytes<std::complex<double>>(std::int64_t, const Fraction&, bool, bool);
 
 }  // namespace quadrille::eigen

@@ -26,8 +26,8 @@ template <class T>
 QUADRILLE_API void require_limits(std::int64_t n, const DeviceLimits& device);
 
 /// Bytes of the host's memory for a problem that is solved on a GPU: A and B, which stay as they are, the vectors, and
-/// what check_pairs() takes.
+/// what check_on_gpu() takes.
 template <class T>
-QUADRILLE_API double host_bytes(std::int64_t n, const Fraction& fraction, bool generalized);
+QUADRILLE_API double host_bytes(std::int64_t n, const Fraction& fraction, bool generalized, bool check);
 
 }  // namespace quadrille::eigen

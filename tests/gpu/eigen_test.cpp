@@ -246,7 +246,7 @@ TEST(DeviceEigenTask, CountsMemoryOfTheHostAndOfTheGpu) {
   nlohmann::json all;
   std::ifstream(folder.file("out/results.json")) >> all;
   const nlohmann::json found = all["eigen"];
-  EXPECT_EQ(found["bytes"], host_bytes<double>(200, Fraction::lowest(20), true));
+  EXPECT_EQ(found["bytes"], host_bytes<double>(200, Fraction::lowest(20), true, true));
   EXPECT_EQ(found["device_bytes"], device_bytes<double>(200, Fraction::lowest(20), true));
   EXPECT_LE(found["residual"].get<double>(), 10 * eps);
   EXPECT_LE(found["orthogonality"].get<double>(), 10 * eps);

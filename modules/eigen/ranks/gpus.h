@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace quadrille::eigen {
 
@@ -61,6 +62,10 @@ QUADRILLE_API void require_gpus(const Communicator& ranks, const Layout& layout,
 
 /// How many of the ranks are on the host of this one.
 QUADRILLE_API int gpu_ranks_of_host(const Communicator& ranks);
+
+/// check_pairs() of one process, with products on its GPU: the vectors are taken over and given back.
+template <class T>
+QUADRILLE_API Accuracy check_on_gpu(const std::vector<T>& a, const std::vector<T>* b, Pairs<T>& pairs);
 
 /// A X and X^H Y on GPUs, for check_on_ranks(): A in columns_on_gpus(), X and Y in shares.
 template <class T>

@@ -8,6 +8,7 @@
 #include "core/system/memory.h"
 #include "modules/eigen/device.h"
 #include "modules/eigen/device_needs.h"
+#include "modules/eigen/ranks/gpus.h"
 #include "modules/eigen/solve.h"
 #include "modules/eigen/tasks/generated.h"
 #include "modules/eigen/tasks/lapack_drivers.h"
@@ -49,7 +50,7 @@ class Measurement {
     const double square = double(n) * double(n) * sizeof(T);
     // A, B, their copies and factors; the driver takes as much again for vectors and work space.
     const double driver = square * 4 + solve_bytes<T>(n, fraction);
-    require_memory(on_gpu ? host_bytes<T>(n, fraction, true) + (compared ? driver : 0) : square * 2 + driver,
+    require_memory(on_gpu ? host_bytes<T>(n, fraction, true, true) + (compared ? driver : 0) : square * 2 + driver,
                    fmt::format("eigen_study of {} rows", n));
     if (on_gpu) with_cuda([&](auto) { require_device<T>(n, fraction, true); });
     a_ = generated_matrix<T>(kind, n, 1);
@@ -66,7 +67,7 @@ class Measurement {
     driver_seconds_.push_back(seconds_of([&] { driver_values_ = solve_by_driver(n_, count_, a, b); }));
   }
 
-  Json row() const {
+  Json row() {
     Json out = {{"n", n_},
                 {"vectors", count_},
                 {"seconds", median(seconds_)},
@@ -78,7 +79,9 @@ class Measurement {
       out[name] = found == phase_seconds_.end() ? Json(nullptr) : Json(median(found->second));
     }
     const bool with_vectors = count_ > 0;
-    const Accuracy accuracy = check_pairs(n_, a_.data(), b_.data(), pairs_);
+    const Accuracy accuracy = !with_vectors ? Accuracy{}
+                              : on_gpu_     ? with_cuda<Accuracy>([&](auto) { return check_on_gpu(a_, &b_, pairs_); })
+                                            : check_pairs(n_, a_.data(), b_.data(), pairs_);
     out["residual"] = known(with_vectors, accuracy.residual);
     out["orthogonality"] = known(with_vectors, accuracy.orthogonality);
     double difference = 0;

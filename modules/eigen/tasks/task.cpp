@@ -6,6 +6,7 @@
 #include "core/system/memory.h"
 #include "modules/eigen/device.h"
 #include "modules/eigen/device_needs.h"
+#include "modules/eigen/ranks/gpus.h"
 #include "modules/eigen/solve.h"
 #include "modules/eigen/tasks/generated.h"
 #include "modules/eigen/tasks/matrix_input.h"
@@ -59,7 +60,7 @@ void check_task(const TaskContext& context) {
 /// takes; a GPU leaves A and B as they are.
 template <class T>
 double bytes_of(const Request& request, bool check, bool on_gpu, bool refined) {
-  if (on_gpu) return host_bytes<T>(request.head.n, request.fraction, request.b.has_value());
+  if (on_gpu) return host_bytes<T>(request.head.n, request.fraction, request.b.has_value(), check);
   const double square = double(request.head.n) * double(request.head.n) * sizeof(T);
   return square * (request.b ? 2 : 1) * (check ? 2 : 1) + solve_bytes<T>(request.head.n, request.fraction, refined);
 }
@@ -114,10 +115,10 @@ void solve_request(const TaskContext& context, const Request& request) {
   if (on_gpu) out.update({{"device_bytes", gpu_bytes}});
   if (refine > 0) out.update({{"refinements", refinements_json(pairs.refinements)}});
   if (checked) {
-    const std::vector<T>&a_given = on_gpu ? a : a_kept, &b_given = on_gpu ? b : b_kept;
-    const Accuracy accuracy = pairs.refinements.empty()
-                                  ? check_pairs(n, a_given.data(), generalized ? b_given.data() : nullptr, pairs)
-                                  : accuracy_of(pairs.refinements);
+    const Accuracy accuracy =
+        !pairs.refinements.empty() ? accuracy_of(pairs.refinements)
+        : on_gpu ? with_cuda<Accuracy>([&](auto) { return check_on_gpu(a, generalized ? &b : nullptr, pairs); })
+                 : check_pairs(n, a_kept.data(), generalized ? b_kept.data() : nullptr, pairs);
     out.update({{"residual", accuracy.residual}, {"orthogonality", accuracy.orthogonality}});
   }
   std::function<std::vector<T>(IndexRange)> vectors;

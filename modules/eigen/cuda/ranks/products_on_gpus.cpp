@@ -11,6 +11,8 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
+#include <vector>
 
 namespace quadrille::eigen {
 namespace {
@@ -91,6 +93,24 @@ std::unique_ptr<SpreadProducts<T>> products_on_gpus(const Communicator& ranks, c
   return std::make_unique<GpuProducts<T>>(ranks, layout);
 }
 
+template <class T>
+Accuracy check_on_gpu(const std::vector<T>& a, const std::vector<T>* b, Pairs<T>& pairs) {
+  const std::shared_ptr<const Communicator> alone = single_process();
+  const Layout layout = columns_on_gpus(pairs.n, 1);
+  const auto products = products_on_gpus<T>(*alone, layout);
+  SpreadPairs<T> spread;
+  spread.vectors = std::move(pairs.vectors);
+  spread.layout = shares_of(pairs.n, pairs.range.count, 1);
+  spread.pairs = std::move(pairs);
+  const Accuracy found = check_on_ranks(*alone, layout, *products, a, b, spread);
+  pairs = std::move(spread.pairs);
+  pairs.vectors = std::move(spread.vectors);
+  return found;
+}
+
+template Accuracy check_on_gpu(const std::vector<double>&, const std::vector<double>*, Pairs<double>&);
+template Accuracy check_on_gpu(const std::vector<std::complex<double>>&, const std::vector<std::complex<double>>*,
+                               Pairs<std::complex<double>>&);
 template std::unique_ptr<SpreadProducts<double>> products_on_gpus(const Communicator&, const Layout&);
 template std::unique_ptr<SpreadProducts<std::complex<double>>> products_on_gpus(const Communicator&, const Layout&);
 
