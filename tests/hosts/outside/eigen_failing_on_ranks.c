@@ -48,7 +48,7 @@ static void grids(int by) {
   of = distribution();
   of.library = mine ? "lapack" : "auto";
   expect("library", quadrille_eigen_grid_create(&world, n, &of, &made), by, QUADRILLE_INVALID_INPUT,
-         "library = \"lapack\": it must be auto, elpa or scalapack");
+         "library = \"lapack\": it must be auto, elpa, scalapack or cuda");
   of = distribution();
   of.order = mine ? 'X' : 'R';
   expect("order", quadrille_eigen_grid_create(&world, n, &of, &made), by, QUADRILLE_INVALID_INPUT,
