@@ -66,7 +66,7 @@ const DeviceFactor<T>* factor_there(const HostFactor* factor) {
   if (factor == nullptr) return nullptr;
   if (factor->grid != nullptr) refuse("factor is of a matrix on a grid of ranks, and A is on this process alone");
   if (!factor->on_device()) {
-    refuse("factor is in the host's memory, or on a grid: for a problem on a GPU make it with backend \"cuda\"");
+    refuse("factor is in the host's memory: for a problem on a GPU make it with backend \"cuda\"");
   }
   return numbers_of<T, FactorThere>(*factor).get();
 }

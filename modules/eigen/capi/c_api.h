@@ -3,7 +3,7 @@
  * numbers are pairs of doubles, real and imaginary part.
  *
  * On a GPU (backend "cuda") each array may be in the host's memory or in the device's, where it must be complete before
- * the call; results are there when the call returns.
+ * the call; results are there when the call returns. On a grid all arrays are in the host's memory.
  *
  * Ranks. On a grid (quadrille_eigen_grid_create) each rank of an MPI communicator has a part of a matrix, as in
  * ScaLAPACK. All ranks make the calls that are marked "collective" in the same order with the same arguments, but for
@@ -11,7 +11,7 @@
  * was wrong. Exceptions, in which the other ranks wait forever: on one rank the communicator or the grid is not valid,
  * or another one; the call comes from a thread that may not use MPI; or memory runs out inside of the library. The host
  * initializes and finalizes MPI, and destroys factors and grids before that. The library must be built with the same
- * MPI, and with ScaLAPACK. */
+ * MPI, and with ScaLAPACK unless the grid's library is "cuda". */
 #ifndef QUADRILLE_MODULES_EIGEN_C_API_H
 #define QUADRILLE_MODULES_EIGEN_C_API_H
 
@@ -99,8 +99,8 @@ typedef struct quadrille_eigen_distribution {
   char order; /* the places of ranks 0, 1, 2 ...: 'R' row by row, 'C' column by column, as in BLACS; 0: 'R' */
   char padding[3];
   int64_t block; /* 0: chosen, 64 for large matrices */
-  /* "elpa", "scalapack"; "auto" or null: ELPA where Quadrille is built with it; "cuda": a GPU for each rank, to which
-   * parts of the host's memory are brought */
+  /* "elpa", "scalapack"; "auto" or null: ELPA where Quadrille is built with it; "cuda": a GPU for each rank, also of
+   * those without a part, to which parts are brought; where memory ends while vectors come back, some may have come */
   const char* library;
 } quadrille_eigen_distribution;
 

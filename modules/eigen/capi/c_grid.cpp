@@ -135,11 +135,18 @@ std::vector<T> columns_for_gpu(const HostGrid& grid, Triangle triangle, const do
 
 template <class T>
 FactorOnGpus<T> factor_on_gpus(const HostGrid& grid, Triangle triangle, const double* b, std::int64_t ldb) {
+  const Communicator& all = *grid.all;
+  const Layout columns = columns_on_gpus(grid.layout.n, all.size());
   const c_calls::Work work(*grid.gpu);
   return with_cuda<FactorOnGpus<T>>([&](auto) {
-    const std::vector<T> columns = columns_for_gpu<T>(grid, triangle, b, ldb);
-    return std::make_shared<const GpuFactor<T>>(*grid.all, columns_on_gpus(grid.layout.n, grid.all->size()),
-                                                columns.data());
+    require_memory_of_ranks(all, gpu_ranks_of_host(all),
+                            double(columns.local_size(0)) * sizeof(T) + redistribution_bytes, "a Cholesky factor");
+    const std::vector<T> part = columns_for_gpu<T>(grid, triangle, b, ldb);
+    // Its memory is given back on the GPU that it is on.
+    return FactorOnGpus<T>(new GpuFactor<T>(all, columns, part.data()), [gpu = grid.gpu](const GpuFactor<T>* factor) {
+      const c_calls::Work there(*gpu);
+      delete factor;
+    });
   });
 }
 
@@ -260,8 +267,9 @@ void solve_by_gpus(const CallOn<T>& w) {
   const c_calls::Work work(*w.grid.gpu);
   with_cuda([&](auto) {
     require_memory_of_ranks(all, gpu_ranks_of_host(all),
-                            (double(columns.local_size(0)) + double(n) * share) * sizeof(T),
+                            (double(columns.local_size(0)) + double(n) * share) * sizeof(T) + redistribution_bytes,
                             problem_text<T>(n, b != nullptr));
+    require_gpus<T>(all, columns, w.wanted.fraction, false);
     const std::vector<T> a = columns_for_gpu<T>(w.grid, w.wanted.triangle, w.a, w.lda);
     const SpreadPairs<T> found = solve_on_gpus(GpuProblem<T>{all, columns, a.data(), b, w.wanted.fraction, {}});
     check_room(w.wanted.options, found.pairs.range.count);

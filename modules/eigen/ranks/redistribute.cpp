@@ -11,13 +11,11 @@
 namespace quadrille::eigen {
 namespace {
 
-/// Bytes that a rank sends at once, about.
-constexpr std::int64_t slab_bytes = std::int64_t(64) << 20;
-
-/// Columns of an n x n matrix that pass at once.
+/// Columns of an n x n matrix that pass at once: one rank may have them all, and another take them.
 template <class T>
-std::int64_t slab_columns(std::int64_t n, int ranks) {
-  return std::max<std::int64_t>(1, slab_bytes * ranks / (n * std::int64_t(sizeof(T))));
+std::int64_t slab_columns(std::int64_t n) {
+  constexpr std::int64_t slab_bytes = std::int64_t(64) << 20;
+  return std::max<std::int64_t>(1, slab_bytes / (n * std::int64_t(sizeof(T))));
 }
 
 /// The columns of the matrix that this rank's are.
@@ -53,7 +51,7 @@ void append(Communicator::Bytes& parcel, const T* numbers, std::size_t count) {
 template <class T>
 std::vector<T> columns_of_part(const Communicator& ranks, const Layout& layout, Triangle triangle, const T* part,
                                std::int64_t ld, const Layout& columns) {
-  const std::int64_t n = layout.n, step = slab_columns<T>(n, ranks.size());
+  const std::int64_t n = layout.n, step = slab_columns<T>(n);
   const int rank = ranks.rank();
   std::vector<T> out;
   std::vector<Lines> lines;
@@ -94,7 +92,7 @@ std::vector<T> columns_of_part(const Communicator& ranks, const Layout& layout, 
 template <class T>
 void vectors_to_part(const Communicator& ranks, const Layout& columns, const T* vectors, std::int64_t first,
                      std::int64_t count, const Layout& layout, T* part, std::int64_t ld) {
-  const std::int64_t n = layout.n, step = slab_columns<T>(n, ranks.size());
+  const std::int64_t n = layout.n, step = slab_columns<T>(n);
   const int rank = ranks.rank();
   std::vector<std::vector<std::int64_t>> rows;
   all_or_none(ranks, [&] {
@@ -120,7 +118,7 @@ void vectors_to_part(const Communicator& ranks, const Layout& columns, const T* 
       });
     });
     const std::vector<Communicator::Bytes> come = ranks.exchange(std::move(parcels));
-    if (!layout.has(rank)) continue;
+    if (layout.local_size(rank) == 0) continue;
     for (int from = 0; from < ranks.size(); ++from) {
       const char* next = come[std::size_t(from)].data();
       for_vectors(from, [&](std::int64_t, std::int64_t j) {

@@ -10,6 +10,9 @@
 
 namespace quadrille::eigen {
 
+/// Bytes that a rank takes for what travels, about.
+constexpr double redistribution_bytes = double(3 << 26);
+
 /// This rank's columns, in `columns`, of a Hermitian matrix that lies in `layout`, of which this rank's part has
 /// leading dimension ld. `triangle`: the half that counts; it becomes the lower one.
 template <class T>

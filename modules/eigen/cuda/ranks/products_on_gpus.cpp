@@ -56,7 +56,7 @@ class GpuProducts final : public SpreadProducts<T> {
     all_or_none(ranks, [&] {
       x_there = sent(x, count);
       y_there = sent(y, count);
-      theirs = device_array<There<T>>(n * most);
+      if (ranks.size() > 1) theirs = device_array<There<T>>(n * most);
       g_there = zeros<There<T>>(n * std::max<std::int64_t>(count, 1));
     });
     for (int r = 0; r < ranks.size(); ++r) {
