@@ -203,7 +203,7 @@ TEST(CudaDensity, IsThatOfTheCpuAndOfEigenvectors) {
   const DeviceMatrix h(system.h), s(system.s);
   const auto exact = density_matrix(system.h, system.s, {.method = DensityMethod::dense, .mu = 0.0});
   const double orbitals = double(system.h.rows().total());
-  for (const DensityMethod method : {DensityMethod::sign, DensityMethod::trs4}) {
+  for (const DensityMethod method : {DensityMethod::sign, DensityMethod::trs4, DensityMethod::canonical}) {
     for (const double eps : {1e-10, 1e-6}) {
       DensityOptions options{.method = method, .electrons = system.electrons, .function = {.eps = eps}};
       const auto density = density_matrix(h, s, options);

@@ -91,6 +91,7 @@ class DensityMatrix(ProgramTest):
             ({}, "give either `mu` or `electrons`"),
             ({"mu": 0, "electrons": 3}, "electrons"),
             ({"mu": 0, "method": "trs4"}, r"job.yaml:\d+:\d+: 'mu': trs4 needs"),
+            ({"mu": 0, "method": "canonical"}, r"job.yaml:\d+:\d+: 'mu': canonical needs"),
             ({"electrons": n}, rf"job.yaml:\d+:\d+: 'electrons': must be less than the number of orbitals, {n}"),
             ({"electrons": 0}, r"'electrons' must be > 0"),
             ({"electrons": 15.5}, r"job.yaml:\d+:\d+: 'electrons': 15.5 electrons: their number must be whole"),
@@ -155,7 +156,7 @@ class DensityMatrix(ProgramTest):
             self.assertEqual("the density matrix is not unique" in str(results["warnings"]), many, results["warnings"])
 
     def test_good_ones_have_no_warning(self):
-        for method, eps in itertools.product(("sign", "trs4", "dense"), (1e-4, 1e-6, 1e-9)):
+        for method, eps in itertools.product(("sign", "trs4", "canonical", "dense"), (1e-4, 1e-6, 1e-9)):
             with self.subTest(method=method, eps=eps):
                 results = self.run_job(self.job(electrons=self.system.electrons, method=method, eps=eps), "--force")
                 self.assertEqual(results["warnings"], [])

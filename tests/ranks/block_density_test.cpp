@@ -87,7 +87,8 @@ TEST_F(RankBlockDensity, FunctionsOfMatrices) {
 TEST_F(RankBlockDensity, MethodsAgreeWithLapack) {
   DensityOptions density{.method = DensityMethod::dense, .electrons = alone.electrons, .function = {.eps = 1e-9}};
   const Density<Matrix> exact = density_matrix(alone.h, alone.s, density);
-  for (const DensityMethod method : {DensityMethod::sign, DensityMethod::trs4, DensityMethod::dense}) {
+  for (const DensityMethod method :
+       {DensityMethod::sign, DensityMethod::trs4, DensityMethod::canonical, DensityMethod::dense}) {
     density.method = method;
     const Density<Matrix> found = density_matrix(shared.h, shared.s, density);
     EXPECT_TRUE(found.converged);

@@ -18,7 +18,10 @@ namespace {
 
 void check_options(const DensityOptions& options, std::int64_t orbitals) {
   if (options.mu.has_value() == options.electrons.has_value()) refuse("give either mu or a number of electrons");
-  if (options.method == DensityMethod::trs4 && options.mu) refuse("TRS4 needs a number of electrons instead of mu");
+  const bool trs4 = options.method == DensityMethod::trs4, canonical = options.method == DensityMethod::canonical;
+  if ((trs4 || canonical) && options.mu) {
+    refuse(fmt::format("{} needs a number of electrons instead of mu", trs4 ? "TRS4" : "canonical purification"));
+  }
   if (options.mu && !std::isfinite(*options.mu)) refuse(fmt::format("mu = {}: it must be finite", *options.mu));
   if (!options.electrons) return;
   require_whole_electrons(*options.electrons);
@@ -88,20 +91,32 @@ class Orthogonal {
                             electrons, range.low, below, above));
   }
 
+  /// By TRS4 or canonical purification.
   void purify(double electrons) {
     const double began = now();
-    const FunctionOptions function = function_options(options_, "TRS4");
+    const bool trs4 = options_.method == DensityMethod::trs4;
+    const FunctionOptions function = function_options(options_, trs4 ? "TRS4" : "canonical purification");
     FunctionReport report;
     if (!(spectrum_.low < spectrum_.high)) {
-      throw Error(ErrorCode::numerical,
-                  fmt::format("all levels are at {}: TRS4 needs some below and some above a gap", spectrum_.low));
+      throw Error(
+          ErrorCode::numerical,
+          fmt::format("all levels are at {}: purification needs some below and some above a gap", spectrum_.low));
     }
+    const double mean = trace(h_) / orbitals_;
     M x = std::move(h_);  // large matrices are not kept longer than they are needed
-    scale(x, -1 / (spectrum_.high - spectrum_.low));
-    add_identity(x, spectrum_.high / (spectrum_.high - spectrum_.low));
-    while (report.iterations < function.max_iterations && !report.converged)
-      purify_once(x, electrons, function, report);
-    out_.steps.push_back({"trs4", 0, trace(x), report, now() - began});
+    if (trs4) {
+      scale(x, -1 / (spectrum_.high - spectrum_.low));
+      add_identity(x, spectrum_.high / (spectrum_.high - spectrum_.low));
+    } else {
+      const double slope =
+          std::min(electrons / (spectrum_.high - mean), (orbitals_ - electrons) / (mean - spectrum_.low)) / orbitals_;
+      scale(x, -slope);
+      add_identity(x, slope * mean + electrons / orbitals_);
+    }
+    while (report.iterations < function.max_iterations && !report.converged) {
+      trs4 ? purify_once(x, electrons, function, report) : purify_canonically_once(x, function, report);
+    }
+    out_.steps.push_back({trs4 ? "trs4" : "canonical", 0, trace(x), report, now() - began});
     finish(std::move(x), std::nullopt);
   }
 
@@ -118,9 +133,8 @@ class Orthogonal {
     return x;
   }
 
-  /// A step of TRS4: F = X^2 (4 X - 3 X^2), G = X^2 (I - X)^2 (equations 5 and 6), both without a product of their own.
-  static void purify_once(M& x, double electrons, const FunctionOptions& function, FunctionReport& report) {
-    constexpr double largest_gamma = 6;
+  /// X^2, and how far X is from it.
+  static M square_of(const M& x, const FunctionOptions& function, FunctionReport& report) {
     M square = symmetric_product(x, x, function, report);
     ++report.iterations;
     report.residual = norm_of_difference(copied(x), square) / frobenius_norm(square);
@@ -128,6 +142,13 @@ class Orthogonal {
     // The last step leaves six times the square.
     report.converged = report.residual < std::sqrt(function.eps) / 4;
     if (function.progress) function.progress(report.iterations, report.residual);
+    return square;
+  }
+
+  /// A step of TRS4: F = X^2 (4 X - 3 X^2), G = X^2 (I - X)^2 (equations 5 and 6), both without a product of their own.
+  static void purify_once(M& x, double electrons, const FunctionOptions& function, FunctionReport& report) {
+    constexpr double largest_gamma = 6;
+    M square = square_of(x, function, report);
     const double x2 = trace(square), x3 = dot(square, x), x4 = dot(square, square);
     const double of_f = 4 * x3 - 3 * x4, of_g = x2 - 2 * x3 + x4;
     double gamma = of_g > 0 ? (electrons - of_f) / of_g : 0;
@@ -144,6 +165,26 @@ class Orthogonal {
       add_identity(x, gamma);
       x = symmetric_product(square, x, function, report);
     }
+  }
+
+  /// A step of canonical purification, which keeps the trace: the cubic polynomial of Palser and Manolopoulos (Phys.
+  /// Rev. B 58 (1998) 12704); c = 1/2 is McWeeny's.
+  static void purify_canonically_once(M& x, const FunctionOptions& function, FunctionReport& report) {
+    const M square = square_of(x, function, report);
+    const double x1 = trace(x), x2 = trace(square), x3 = dot(square, x);
+    double c = x1 > x2 ? std::clamp((x2 - x3) / (x1 - x2), 0.0, 1.0) : 0.5;
+    // The traces of what is left of X - X^2 are then rounding and filters.
+    if (report.converged) c = 0.5;
+    M rest = copied(x);  // X^2 ((1 + c) I - X), and (1 - 2 c) X for a small c
+    scale(rest, -1.0);
+    add_identity(rest, 1 + c);
+    M next = symmetric_product(square, rest, function, report);
+    if (c >= 0.5) {
+      scale(next, 1 / c);
+    } else {
+      add(1 / (1 - c), next, (1 - 2 * c) / (1 - c), x);
+    }
+    x = std::move(next);
   }
 
   void finish(M x, std::optional<double> mu) {
@@ -234,8 +275,9 @@ std::string density_doubts(const DensityFigures& figures) {
 DensityMethod density_method_named(const std::string& name) {
   if (name == "sign") return DensityMethod::sign;
   if (name == "trs4") return DensityMethod::trs4;
+  if (name == "canonical") return DensityMethod::canonical;
   if (name == "dense") return DensityMethod::dense;
-  refuse("unknown method '" + name + "': use sign, trs4 or dense");
+  refuse("unknown method '" + name + "': use sign, trs4, canonical or dense");
 }
 
 template <class M>
@@ -261,7 +303,7 @@ Density<M> DensitySolver<M>::density(const M& h) {
     solve_dense(h, s_, options_, factor_, out);
   } else {
     Orthogonal<M> problem(h, inverse_root_, options_, out);
-    if (options_.method == DensityMethod::trs4) {
+    if (options_.method == DensityMethod::trs4 || options_.method == DensityMethod::canonical) {
       problem.purify(*options_.electrons);
     } else if (options_.mu) {
       problem.at(*options_.mu);

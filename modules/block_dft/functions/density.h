@@ -22,9 +22,10 @@ class Factor;
 namespace quadrille::block_dft {
 
 enum class DensityMethod {
-  sign,  ///< by the matrix sign function; mu is bisected where a number of electrons is given
-  trs4,  ///< trace-resetting purification of fourth order (Niklasson et al.), for a number of electrons
-  dense  ///< the occupied eigenvectors by the module eigen: on a CPU by LAPACK
+  sign,       ///< by the matrix sign function; mu is bisected where a number of electrons is given
+  trs4,       ///< trace-resetting purification of fourth order (Niklasson et al.), for a number of electrons
+  canonical,  ///< canonical purification (Palser and Manolopoulos), for a number of electrons
+  dense       ///< the occupied eigenvectors by the module eigen: on a CPU by LAPACK
 };
 /// Errors: ErrorCode::invalid_input for an unknown name.
 DensityMethod density_method_named(const std::string& name);
@@ -42,7 +43,7 @@ struct DensityOptions {
 
 /// What was done for one sign function or purification, or S^-1/2.
 struct DensityStep {
-  std::string what;      ///< "roots", "sign", "trs4"
+  std::string what;      ///< "roots", "sign", "trs4", "canonical"
   double mu = 0;         ///< of "sign"
   double electrons = 0;  ///< tr of the orthogonal density matrix
   FunctionReport report;
@@ -52,7 +53,7 @@ struct DensityStep {
 template <class M>
 struct Density {
   M p;                       ///< symmetric
-  std::optional<double> mu;  ///< absent of TRS4, which does not need it
+  std::optional<double> mu;  ///< absent of purifications, which do not need it
   double electrons = 0;      ///< tr(P S)
   double energy = 0;         ///< tr(P H)
   bool converged = false;
@@ -62,13 +63,13 @@ struct Density {
   std::optional<double> degenerate_level;
 };
 
-/// H and S are symmetric, cut alike. Bisection ends when |tr(P S) - N| < 1/2. TRS4 ends as sign does, at |X - X^2| <
-/// sqrt(eps) / 4 |X^2|, its gamma being kept in [0, 6].
+/// H and S are symmetric, cut alike. Bisection ends when |tr(P S) - N| < 1/2. Purifications end as sign does, at
+/// |X - X^2| < sqrt(eps) / 4 |X^2|: TRS4 with its gamma in [0, 6], canonical purification with a step of McWeeny.
 ///
 /// Errors: ErrorCode::invalid_input for a number of electrons that is not a whole number above 0 and below the number
 /// of orbitals, a mu outside of the spectrum (no orbital, or all of them, below it), mu and electrons both or neither,
-/// TRS4 with a mu; ErrorCode::numerical for an S that is not positive definite, levels so close that no mu has N
-/// electrons below it; and those of matrix_functions.h. An iteration that does not converge is reported, not thrown.
+/// purification with a mu; ErrorCode::numerical for an S that is not positive definite, levels so close that no mu has
+/// N electrons below it; and those of matrix_functions.h. An iteration that does not converge is reported, not thrown.
 template <class M>
 Density<M> density_matrix(const M& h, const M& s, const DensityOptions& options);
 

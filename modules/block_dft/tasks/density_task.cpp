@@ -98,7 +98,7 @@ void run_with(const TaskContext& context, const M& h, const M& s) {
   context.result(out.dump());
 }
 
-constexpr const char* density_methods[] = {"sign", "trs4", "dense", nullptr};
+constexpr const char* density_methods[] = {"sign", "trs4", "canonical", "dense", nullptr};
 constexpr const char* mu_excludes[] = {"electrons", nullptr};
 constexpr const char* electrons_excludes[] = {"mu", nullptr};
 }  // namespace
@@ -110,7 +110,7 @@ const quadrille_parameter density_parameters[density_parameter_count] = {
     matrix_input::density,
     choice("method",
            "sign: matrix sign function, with mu by bisection for a number of electrons; trs4: trace-resetting "
-           "purification; dense: eigenvectors by the module eigen",
+           "purification; canonical: canonical purification; dense: eigenvectors by the module eigen",
            "sign", density_methods),
     {.name = "mu", .type = QUADRILLE_REAL, .help = "the chemical potential", .unit = "as H", .excludes = mu_excludes},
     {.name = "electrons",
@@ -133,8 +133,9 @@ void check_density_task(const TaskContext& context) {
   if (context.has("mu") == context.has("electrons")) {
     TaskContext::fail(QUADRILLE_INVALID_INPUT, "give either `mu` or `electrons`");
   }
-  if (context.text("method") == "trs4" && context.has("mu")) {
-    TaskContext::fail(QUADRILLE_INVALID_INPUT, "trs4 needs `electrons` instead", "mu");
+  const std::string method = context.text("method");
+  if ((method == "trs4" || method == "canonical") && context.has("mu")) {
+    TaskContext::fail(QUADRILLE_INVALID_INPUT, method + " needs `electrons` instead", "mu");
   }
   check_hamiltonian(context);
 }

@@ -239,10 +239,10 @@ void run_with(const TaskContext& context, const SccModel<M>& model, double elect
   context.result(out.dump());
 }
 
-constexpr const char* scf_methods[] = {"trs4", "sign", "dense", "curvy", nullptr};
+constexpr const char* scf_methods[] = {"trs4", "canonical", "sign", "dense", "curvy", nullptr};
 constexpr const char* directions[] = {"conjugate_gradient", "steepest_descent", nullptr};
 constexpr const char* with_curvy[] = {"curvy", nullptr};
-constexpr const char* with_mixing[] = {"trs4", "sign", "dense", nullptr};
+constexpr const char* with_mixing[] = {"trs4", "canonical", "sign", "dense", nullptr};
 constexpr quadrille_condition if_curvy[] = {{.parameter = "method", .values = with_curvy}, {}};
 constexpr quadrille_condition if_mixing[] = {{.parameter = "method", .values = with_mixing}, {}};
 constexpr const char* model_excludes[] = {"hamiltonian", "overlap", "blocks", "positions", nullptr};
@@ -297,7 +297,8 @@ const quadrille_parameter scf_parameters[scf_parameter_count] = {
     file_in("positions", "a text file with x, y, z of each atom"),
     group("cell", "periodic box of the positions; an axis with edge 0 is not periodic", cell_members),
     choice("method",
-           "of each density matrix: trs4, sign or dense, with mixing; curvy: curvy steps from one by trs4, no mixing",
+           "of each density matrix: trs4, canonical, sign or dense, with mixing; curvy: curvy steps from one by trs4, "
+           "no mixing",
            "trs4", scf_methods),
     given(real("mixing", "the fraction of the new charges in those of the next Hamiltonian", "0.3",
                above_and_up_to(0, 1)),

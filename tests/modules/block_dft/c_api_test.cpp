@@ -53,7 +53,7 @@ TEST(BlockCApi, ProductsAreThoseOfTheLibrary) {
 TEST(BlockCApi, DensityMatricesAreThoseOfTheLibrary) {
   const ModelSystem system = model_system({.sizes = random_sizes(12, {2, 3}, next_seed()), .seed = next_seed()});
   const Handle h = handle_of(system.h), s = handle_of(system.s);
-  for (const char* method : {"sign", "trs4", "dense"}) {
+  for (const char* method : {"sign", "trs4", "canonical", "dense"}) {
     quadrille_block_matrix* p = nullptr;
     double energy = 0, mu = 0;
     std::int32_t converged = 0;
@@ -101,7 +101,7 @@ TEST(BlockCApi, WithoutAnOverlapItIsTheIdentity) {
 TEST(BlockCApi, ElectronsAreWhole) {
   const ModelSystem system = model_system({.sizes = random_sizes(12, {2, 3}, next_seed()), .seed = next_seed()});
   const Handle h = handle_of(system.h);
-  for (const char* method : {"sign", "trs4", "dense"}) {
+  for (const char* method : {"sign", "trs4", "canonical", "dense"}) {
     for (const double electrons : {0.5, 3.3, 15.5, double(NAN)}) {
       quadrille_block_matrix* p = nullptr;
       double mu = 0;

@@ -278,8 +278,9 @@ TEST(DensityMatrix, AllMethodsAgreeWithLapack) {
   const auto below =
       std::lower_bound(exact.eigenvalues.begin(), exact.eigenvalues.end(), 0.0) - exact.eigenvalues.begin();
   EXPECT_EQ(double(below), system.electrons);
-  for (const Case& one : {Case{DensityMethod::sign, true}, Case{DensityMethod::sign, false},
-                          Case{DensityMethod::trs4, false}, Case{DensityMethod::dense, true}}) {
+  for (const Case& one :
+       {Case{DensityMethod::sign, true}, Case{DensityMethod::sign, false}, Case{DensityMethod::trs4, false},
+        Case{DensityMethod::canonical, false}, Case{DensityMethod::dense, true}}) {
     DensityOptions options{.method = one.method, .function = {.eps = 1e-10}};
     (one.by_mu ? options.mu : options.electrons) = one.by_mu ? 0.0 : system.electrons;
     const Density density = density_matrix(system.h, system.s, options);
@@ -296,7 +297,7 @@ TEST(DensityMatrix, AllMethodsAgreeWithLapack) {
 TEST(DensityMatrix, EnergyErrorsFallWithEps) {
   const ModelSystem system = some_system(60);
   const double exact = density_matrix(system.h, system.s, {.method = DensityMethod::dense, .mu = 0.0}).energy;
-  for (const DensityMethod method : {DensityMethod::sign, DensityMethod::trs4}) {
+  for (const DensityMethod method : {DensityMethod::sign, DensityMethod::trs4, DensityMethod::canonical}) {
     double before = INFINITY;
     for (const double eps : {1e-3, 1e-5, 1e-7, 1e-9}) {
       DensityOptions options{.method = method, .electrons = system.electrons, .function = {.eps = eps}};
@@ -327,7 +328,7 @@ TEST(DensityMatrix, IllConditionedOverlapAndEstimateOfTheError) {
   Matrix left(sizes, sizes), h(sizes, sizes, Symmetry::symmetric);
   multiply(1.0, Transpose::no, root, Transpose::no, k, 0.0, left);
   multiply(1.0, Transpose::no, left, Transpose::no, root, 0.0, h);
-  for (const DensityMethod method : {DensityMethod::sign, DensityMethod::trs4}) {
+  for (const DensityMethod method : {DensityMethod::sign, DensityMethod::trs4, DensityMethod::canonical}) {
     for (const double eps : {1e-4, 1e-6, 1e-8}) {
       const DensityOptions options{.method = method, .electrons = double(occupied), .function = {.eps = eps}};
       const Density density = density_matrix(h, s, options);
@@ -420,13 +421,15 @@ TEST(DensityMatrix, BadInput) {
   EXPECT_THAT(message({.electrons = 0}), HasSubstr("0 electrons"));
   EXPECT_THAT(message({.electrons = double(n)}), HasSubstr("must be > 0 and < "));
   EXPECT_THAT(message({.method = DensityMethod::trs4, .mu = 0.0}), HasSubstr("TRS4 needs"));
+  EXPECT_THAT(message({.method = DensityMethod::canonical, .mu = 0.0}), HasSubstr("canonical purification needs"));
   for (const DensityMethod method : {DensityMethod::sign, DensityMethod::dense}) {
     EXPECT_THAT(message({.method = method, .mu = -9.0}), HasSubstr("none of the"));
     EXPECT_THAT(message({.method = method, .mu = 9.0}), HasSubstr("all of the"));
   }
   Matrix indefinite = system.s;
   add_identity(indefinite, -1.0);
-  for (const DensityMethod method : {DensityMethod::sign, DensityMethod::trs4, DensityMethod::dense}) {
+  for (const DensityMethod method :
+       {DensityMethod::sign, DensityMethod::trs4, DensityMethod::canonical, DensityMethod::dense}) {
     EXPECT_THAT(
         message_of([&] { density_matrix(system.h, indefinite, {.method = method, .electrons = system.electrons}); }),
         HasSubstr("S is not positive definite"));

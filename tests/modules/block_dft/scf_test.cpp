@@ -171,7 +171,8 @@ TEST(Scf, MixingFindsWhatDenseMatricesDo) {
     transfer = std::max(transfer, std::abs(exact.charges[a] - problem.model.neutral[a]));
   }
   EXPECT_GT(transfer, 0.01);  // otherwise there is nothing to find
-  for (const DensityMethod method : {DensityMethod::trs4, DensityMethod::sign, DensityMethod::dense}) {
+  for (const DensityMethod method :
+       {DensityMethod::trs4, DensityMethod::canonical, DensityMethod::sign, DensityMethod::dense}) {
     SCOPED_TRACE(int(method));
     expect_solution(problem, exact, self_consistent(problem.model, options_of(problem, method)));
   }
