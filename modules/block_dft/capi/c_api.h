@@ -108,14 +108,13 @@ QUADRILLE_BLOCK_CALL quadrille_block_multiply(char trans_a, char trans_b, double
                                               const quadrille_block_matrix* b, double beta, quadrille_block_matrix* c,
                                               double eps, int32_t retain_sparsity, quadrille_block_report* report);
 
-/* Creates the density matrix P of symmetric H and S; null for S: the identity. method: "sign", "trs4",
- * "canonical" or "dense". If
- * `electrons` (tr(P S), a whole number, half of all electrons of a closed shell) is above 0, it is used, and `mu`,
- * which may then be null, is set to the value found, or to not-a-number by trs4 and canonical, which need none;
- * otherwise `mu` is used. `energy` (tr(P H)) and `converged` may be null. With two statuses other than QUADRILLE_DONE
- * everything is written, and the message says what is wrong: QUADRILLE_NOT_CONVERGED; QUADRILLE_INACCURATE if tr(P S)
- * or |P S P S - P S| / |P S| (with products filtered by eps) are further off than eps explains, or levels at the
- * frontier are the same (dense). Collective. */
+/* Creates the density matrix P of symmetric H and S; null for S: the identity. method: "sign", "trs4", "canonical" or
+ * "dense". If `electrons` (tr(P S), a whole number, half of all electrons of a closed shell) is above 0, it is used,
+ * and `mu`, which may then be null, is set to the value found, or to not-a-number by trs4 and canonical, which need
+ * none; otherwise `mu` is used. `energy` (tr(P H)) and `converged` may be null. With two statuses other than
+ * QUADRILLE_DONE everything is written, and the message says what is wrong: QUADRILLE_NOT_CONVERGED;
+ * QUADRILLE_INACCURATE if tr(P S) or |P S P S - P S| / |P S| (with products filtered by eps) are further off than eps
+ * explains, or levels at the frontier are the same (dense). Collective. */
 QUADRILLE_BLOCK_CALL quadrille_block_density(const quadrille_block_matrix* h, const quadrille_block_matrix* s,
                                              const char* method, double electrons, double* mu, double eps,
                                              quadrille_block_matrix** p, double* energy, int32_t* converged);
