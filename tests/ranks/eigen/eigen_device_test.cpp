@@ -38,7 +38,7 @@ class RankDeviceEigen : public ::testing::Test {
   /// The layout of tasks, or one of wider or narrower blocks.
   Layout some_layout(std::int64_t n) const {
     Layout layout = columns_on_gpus(n, ranks_->size());
-    if (const std::int64_t turn = std::int64_t(shared_seed() % 4); turn < 3) layout.block = 64 << turn;
+    if (const std::int64_t turn = std::int64_t(shared_seed() % 5); turn < 4) layout.block = 64 << turn;
     return layout;
   }
 
@@ -80,9 +80,10 @@ TYPED_TEST(RankDeviceEigen, AgreesWithTheCpuForHardSpectra) {
   using T = TypeParam;
   std::mt19937_64 random(shared_seed());
   std::vector<std::string> kinds(std::begin(hard_kinds), std::end(hard_kinds));
-  for (const std::int64_t n : {1, 2, 64, 65, 130, 257, 500}) {
+  for (const std::int64_t n : {1, 2, 64, 65, 130, 257, 500, 1100}) {
     std::shuffle(kinds.begin(), kinds.end(), random);
-    for (const std::string& kind : n == 130 ? kinds : std::vector<std::string>(kinds.begin(), kinds.begin() + 3)) {
+    const std::ptrdiff_t count = n == 130 ? std::ptrdiff_t(kinds.size()) : n < 1000 ? 3 : 1;
+    for (const std::string& kind : std::vector<std::string>(kinds.begin(), kinds.begin() + count)) {
       const double pivot = std::vector<double>{0, 1, 1e-6}[random() % 3];  // 0: the standard problem
       const Layout layout = this->some_layout(n);
       const std::vector<T> a = hard_matrix<T>(kind, n, shared_seed()),
