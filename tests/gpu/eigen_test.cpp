@@ -4,6 +4,8 @@
 #include "input/commands/program.h"
 #include "modules/eigen/capi/c_api.h"
 #include "modules/eigen/device_needs.h"
+#include "modules/eigen/ranks/gpus.h"
+#include "modules/eigen/tasks/generated.h"
 #include "tests/modules/eigen/comparisons.h"
 #include "tests/testing/temporary_folder.h"
 
@@ -83,6 +85,23 @@ TYPED_TEST(DeviceEigenproblem, FractionsHaveTheBitsOfTheWholeAndSignsAsStated) {
       const std::size_t first = std::size_t(part.range.first);
       for (std::size_t k = 0; k < part.values.size(); ++k) EXPECT_EQ(part.values[k], whole.values[first + k]) << kind;
     }
+  }
+}
+
+/// Many vectors pass through Q2 by 16 columns a warp, others by 8.
+TEST(DeviceEigenproblemOfManyRows, AllVectorsAndAPart) {
+  int processors = 0;
+  ASSERT_EQ(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0), cudaSuccess);
+  const std::int64_t n = 2 * 16 * processors + 77;
+  const auto a = generated_matrix<double>("random", n, next_seed()), b = generated_matrix<double>("overlap", n, 1);
+  Pairs<double> whole = solved_there(n, a, b), part = solved_there(n, a, b, Fraction::range(n / 2, n));
+  const std::vector<double> upper(whole.values.begin() + (n / 2 - 1), whole.values.end());
+  EXPECT_EQ(part.values, upper);
+  for (Pairs<double>* const pairs : {&whole, &part}) {
+    const Accuracy accuracy = check_on_gpu(a, &b, *pairs);
+    EXPECT_LE(accuracy.residual, 10 * eps);
+    EXPECT_LE(accuracy.orthogonality, 10 * eps);
+    expect_signs(*pairs, "random");
   }
 }
 
