@@ -38,7 +38,7 @@ REDUCED = {
     "matrix_product_study": ("run[0].sizes=[60]", "run[0].repeats=1"),
     "md_conservation": tuple(f"run[{k}].{what}" for k in range(10) for what in ("steps=20", "every=10")),
     "matrix_function": tuple(f"run[{k}].model.atoms=64" for k in range(4)),
-    "md_forces": ("run[0].system.particles=512", "run[0].repeats=1"),
+    "md_forces": ("run[0].system.particles=300", "run[1].system.particles=512", "run[1].repeats=1"),
     "md_run": ("run[0].system.particles=864", "run[0].steps=20", "run[0].every=10", "run[0].trajectory_every=10"),
     "propagator": ("operator.kappa=0.13",),
     "ri_mp2": (SYSTEM,),

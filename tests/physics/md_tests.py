@@ -110,6 +110,21 @@ class MdFigures(MdTest):
         self.assertGreater(errors["A"], errors["B"])
         self.assertGreater(rows["A", "on_the_fly"]["offset"], 1e-9)
 
+    def test_forces_of_bonded_pairs_that_are_subtracted_leave_errors_in_a_and_d_alone(self):
+        # Figures 10 and 11: as in the paper, errors of A and D are of the order of 1e-3 or more then.
+        rows = self.rows(task({"source": "chains", "particles": 1000, "density": 1.3, "seed": harness.SEED % 10**6},
+                              methods=["A", "B", "D", "F", "int64"], accumulation=False))
+        fly, after = ({method: row for (method, way), row in rows.items() if way == one}
+                      for one in ("on_the_fly", "afterwards"))
+        for method in "ABDF":
+            self.assertLess(fly[method]["error"], 2e-5)
+        for method, least in ("A", 1e-3), ("D", 1e-4):
+            self.assertGreater(after[method]["error"], least)
+            self.assertGreater(after[method]["error"], 5 * after["F"]["error"] if method == "A" else after["F"]["error"])
+        self.assertLess(after["B"]["error"], 1.1 * fly["B"]["error"])
+        for method in ("F", "int64"):
+            self.assertEqual((fly[method]["offset"], after[method]["offset"]), (0, 0))
+
     def test_an_fcc_crystal_has_no_forces_and_the_energy_of_its_lattice_sum(self):
         # 500 particles at density 1, cutoff 2.5: the shells at a / sqrt 2, a, ... of nearest neighbours, u of each.
         system = {"source": "fcc", "particles": 500, "density": 1.0}
@@ -253,6 +268,7 @@ class MdBadInput(MdTest):
     def test_jobs(self):
         self.fails(task({"source": "amber"}), "job.yaml", "topology")
         self.fails(task({"source": "fcc", "particles": 501}), "4 n^3", "500")
+        self.fails(task({"source": "chains", "particles": 1001}), "1001 particles in chains of 20", "a multiple")
         self.fails(task({"source": "fcc", "particles": 500}, cutoff=5), "twice the cutoff")
         self.fails(task("random", methods=["A", "H"]),
                    "job.yaml", "'methods[1]' must be one of A, B, C, D, E, F, G, int64, F*, got 'H'")

@@ -36,6 +36,71 @@ std::int64_t random_side(std::int64_t count) { return std::int64_t(std::ceil(std
 /// Streams of the random numbers of a system.
 constexpr std::uint32_t of_types = 1, of_particles = 2;
 
+void require_counts(std::int64_t particles, int types) {
+  if (particles >= 1 && types >= 1) return;
+  throw Error(ErrorCode::invalid_input,
+              fmt::format("{} particles of {} types: both must be 1 or more", particles, types));
+}
+
+LennardJonesTable random_table(int types, std::uint64_t seed) {
+  std::vector<double> sigma, epsilon;
+  for (int type = 0; type < types; ++type) {
+    SiteRandom random(seed, RandomPurpose::GeneratedSystem, type, of_types);
+    sigma.push_back(0.8 + 0.4 * random.uniform());
+    epsilon.push_back(0.5 + random.uniform());
+  }
+  return mixed_table(sigma, epsilon, Mixing::lorentz_berthelot);
+}
+
+/// A particle near `place`, of a random type.
+void add_random_particle(System& system, const double (&place)[3], double displacement, std::uint64_t seed) {
+  SiteRandom random(seed, RandomPurpose::GeneratedSystem, system.size(), of_particles);
+  for (const double x : place) system.positions.push_back(x + displacement * (2 * random.uniform() - 1));
+  system.types.push_back(std::min(system.table.types - 1, int(random.uniform() * system.table.types)));
+}
+
+/// Zigzags: the way along the chain and across it from one particle to the next, and the way to the next chain on its
+/// line, that of three bonds.
+constexpr double bond = 0.5, degree = 0.017453292519943295, bond_angle = 112 * degree;
+const double along = bond * std::sin(bond_angle / 2), across = bond * std::cos(bond_angle / 2);
+
+/// Chains on their places: `lines` of them behind each other along x, side x side of these beside each other.
+struct Places {
+  std::int64_t lines, side;
+  double length, spacing;
+
+  explicit Places(const Chains& chains) : length((double(chains.length) + 2) * along) {
+    const double number = double(chains.count) / double(chains.length);
+    spacing = std::sqrt(double(chains.length) / (chains.density * length));
+    lines = std::max<std::int64_t>(1, std::llround(std::cbrt(number * spacing * spacing / (length * length))));
+    side = std::int64_t(std::ceil(std::sqrt(number / double(lines)) - 1e-9));
+  }
+};
+
+void check_chains(const Chains& chains) {
+  check_density(chains.density);
+  require_counts(chains.count, 1);
+  if (chains.length >= 1 && chains.count % chains.length == 0) return;
+  throw Error(ErrorCode::invalid_input,
+              fmt::format("{} particles in chains of {}: the number must be a multiple", chains.count, chains.length));
+}
+
+/// Bonds and angles of a chain from particle `first` on, and the exclusions that come of them.
+void bind_chain(System& system, std::int64_t first, std::int64_t length) {
+  constexpr double bond_strength = 1000, angle_strength = 100;
+  for (std::int64_t k = first; k < first + length; ++k) {
+    const auto [a, b, c] = std::array{std::int32_t(k), std::int32_t(k + 1), std::int32_t(k + 2)};
+    if (k + 1 < first + length) {
+      system.bonds.push_back({a, b, bond_strength, bond});
+      system.exclusions.push_back({a, b});
+    }
+    if (k + 2 < first + length) {
+      system.angles.push_back({a, b, c, angle_strength, bond_angle});
+      system.exclusions.push_back({a, c});
+    }
+  }
+}
+
 }  // namespace
 
 LennardJonesTable mixed_table(std::span<const double> sigma, std::span<const double> epsilon, Mixing mixing) {
@@ -84,31 +149,48 @@ double random_edge(std::int64_t count, double density) {
 
 System random_system(std::int64_t count, int types, double density, double disorder, std::uint64_t seed) {
   check_density(density);
-  if (count < 1 || types < 1) {
-    throw Error(ErrorCode::invalid_input,
-                fmt::format("{} particles of {} types: both must be 1 or more", count, types));
-  }
+  require_counts(count, types);
   System system;
   system.name = fmt::format("random, {} particles of {} types", count, types);
-  std::vector<double> sigma, epsilon;
-  for (int type = 0; type < types; ++type) {
-    SiteRandom random(seed, RandomPurpose::GeneratedSystem, type, of_types);
-    sigma.push_back(0.8 + 0.4 * random.uniform());
-    epsilon.push_back(0.5 + random.uniform());
-  }
-  system.table = mixed_table(sigma, epsilon, Mixing::lorentz_berthelot);
+  system.table = random_table(types, seed);
   const std::int64_t side = random_side(count);
   const double spacing = random_spacing(density);
   system.box.fill(random_edge(count, density));
   for (std::int64_t particle = 0; particle < count; ++particle) {
-    SiteRandom random(seed, RandomPurpose::GeneratedSystem, particle, of_particles);
-    const std::int64_t site[3] = {particle % side, particle / side % side, particle / (side * side)};
-    for (const std::int64_t k : site) {
-      system.positions.push_back(spacing * (double(k) + disorder * (2 * random.uniform() - 1)));
-    }
-    system.types.push_back(std::min(types - 1, int(random.uniform() * types)));
+    const double place[] = {spacing * double(particle % side), spacing * double(particle / side % side),
+                            spacing * double(particle / (side * side))};
+    add_random_particle(system, place, spacing * disorder, seed);
   }
   system.masses.assign(std::size_t(count), 1);
+  return system;
+}
+
+std::array<double, 3> chain_box(const Chains& chains) {
+  check_chains(chains);
+  const Places places(chains);
+  const double edge = double(places.side) * places.spacing;
+  return {double(places.lines) * places.length, edge, edge};
+}
+
+System chain_system(const Chains& chains, int types, double disorder, std::uint64_t seed) {
+  check_chains(chains);
+  require_counts(chains.count, types);
+  System system;
+  system.name = fmt::format("chains of {}, {} particles of {} types", chains.length, chains.count, types);
+  system.table = random_table(types, seed);
+  system.box = chain_box(chains);
+  const Places places(chains);
+  for (std::int64_t chain = 0; chain < chains.count / chains.length; ++chain) {
+    const std::int64_t line = chain / places.lines;
+    const double corner[] = {places.length * double(chain % places.lines), places.spacing * double(line % places.side),
+                             places.spacing * double(line / places.side)};
+    bind_chain(system, system.size(), chains.length);
+    for (std::int64_t k = 0; k < chains.length; ++k) {
+      const double place[] = {corner[0] + along * double(k), corner[1] + across * double(k % 2), corner[2]};
+      add_random_particle(system, place, disorder * bond, seed);
+    }
+  }
+  system.masses.assign(std::size_t(chains.count), 1);
   return system;
 }
 

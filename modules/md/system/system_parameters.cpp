@@ -5,8 +5,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace quadrille::md {
 namespace {
+
+Chains chains_of(const TaskContext& context) {
+  return {context.integer("system.particles"), context.integer("system.length"), context.real("system.density")};
+}
 
 System particles_of(const TaskContext& context) {
   const std::string source = context.text("system.source");
@@ -19,17 +25,28 @@ System particles_of(const TaskContext& context) {
   const std::int64_t count = context.integer("system.particles");
   const double density = context.real("system.density");
   if (source == "fcc") return fcc_system(count, density);
-  return random_system(count, int(context.integer("system.types")), density, context.real("system.disorder"),
-                       std::uint64_t(context.integer("system.seed")));
+  const auto types = int(context.integer("system.types"));
+  const auto seed = std::uint64_t(context.integer("system.seed"));
+  const double disorder = context.real("system.disorder");
+  if (source == "chains") return chain_system(chains_of(context), types, disorder, seed);
+  return random_system(count, types, density, disorder, seed);
+}
+
+/// The shortest edge of the box of generated particles.
+double shortest_edge(const TaskContext& context, const std::string& source) {
+  const std::int64_t count = context.integer("system.particles");
+  const double density = context.real("system.density");
+  if (source == "fcc") return fcc_edge(count, density);
+  if (source == "random") return random_edge(count, density);
+  return std::ranges::min(chain_box(chains_of(context)));
 }
 
 /// What files say is known only when they are read; of generated particles all is known.
 void check_generated(const TaskContext& context, const std::string& source) {
-  const std::int64_t count = context.integer("system.particles");
-  const double density = context.real("system.density"), cutoff = context.real("cutoff");
+  const double cutoff = context.real("cutoff");
   double edge = 0;
   try {
-    edge = source == "fcc" ? fcc_edge(count, density) : random_edge(count, density);
+    edge = shortest_edge(context, source);
   } catch (const Error& error) {
     TaskContext::fail(QUADRILLE_INVALID_INPUT, error.message(), "system.particles");
   }
@@ -62,7 +79,7 @@ void check_system_parameters(const TaskContext& context) {
   if (context.text("coulomb") == "reaction_field" && context.real("cutoff") == 0) {
     TaskContext::fail(QUADRILLE_INVALID_INPUT, "a reaction field needs a `cutoff`", "coulomb");
   }
-  if (chosen == "fcc" || chosen == "random") check_generated(context, chosen);
+  if (chosen == "fcc" || chosen == "random" || chosen == "chains") check_generated(context, chosen);
 }
 
 System system_of(const TaskContext& context) {

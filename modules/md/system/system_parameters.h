@@ -8,7 +8,7 @@
 namespace quadrille::md {
 
 namespace choices {
-inline constexpr const char* sources[] = {"amber", "lammps", "random", "fcc", nullptr};
+inline constexpr const char* sources[] = {"amber", "lammps", "random", "fcc", "chains", nullptr};
 inline constexpr const char* mixings[] = {"lorentz_berthelot", "geometric", nullptr};
 inline constexpr const char* coulombs[] = {"none", "plain", "reaction_field", nullptr};
 }  // namespace choices
@@ -16,19 +16,24 @@ inline constexpr const char* coulombs[] = {"none", "plain", "reaction_field", nu
 inline constexpr quadrille_parameter system_members[] = {
     parameter::choice(
         "source",
-        "amber: files `topology` and `coordinates`; lammps: file `data`; random, fcc: generated from the rest",
+        "amber: files `topology` and `coordinates`; lammps: file `data`; random, fcc, chains: generated from the rest",
         "random", choices::sources),
     parameter::file_in("topology", "AMBER prmtop file"),
     parameter::file_in("coordinates", "AMBER inpcrd or restart file (text)"),
     parameter::file_in("data", "LAMMPS data file, atom style atomic or charge"),
     parameter::choice("mixing", "mixing rule for the Pair Coeffs of different types in a LAMMPS file", "geometric",
                       choices::mixings),
-    parameter::integer("particles", "number of particles; for fcc 4 n^3", "65536", parameter::within(1, 1 << 30)),
-    parameter::integer("types", "number of types, for random", "16", parameter::within(1, 4096)),
+    parameter::integer("particles", "number of particles; for fcc 4 n^3, for chains a multiple of `length`", "65536",
+                       parameter::within(1, 1 << 30)),
+    parameter::integer("length", "for chains: particles of one, each bonded to the next", "20",
+                       parameter::within(1, 1 << 30)),
+    parameter::integer("types", "number of types, for random and chains", "16", parameter::within(1, 4096)),
     parameter::real("density", "in units of sigma^-3", "0.8442", parameter::above(0)),
-    parameter::real("disorder", "for random: largest displacement from a cubic lattice, in units of its spacing",
+    parameter::real("disorder",
+                    "largest displacement along each axis; for random from a cubic lattice, in units of its spacing; "
+                    "for chains from a zigzag, in units of a bond",
                     "0.08", parameter::within(0, 0.45)),
-    parameter::integer("seed", "of the random numbers, for random", "1", parameter::within(0, 9e15))};
+    parameter::integer("seed", "of the random numbers, for random and chains", "1", parameter::within(0, 9e15))};
 
 inline constexpr quadrille_parameter coulomb_parameter =
     parameter::choice("coulomb", "Coulomb interaction, in addition to Lennard-Jones", "none", choices::coulombs);
@@ -39,7 +44,7 @@ inline constexpr quadrille_parameter dielectric_parameter =
     parameter::real("dielectric", "dielectric constant of the reaction field", "78.3", parameter::at_least(1));
 
 /// That the source has its files, a reaction field its cutoff, and generated particles what is asked of them: 4 n^3 of
-/// them for fcc, charges, a box of at least twice the cutoff.
+/// them for fcc, whole chains, charges, a box of at least twice the cutoff.
 void check_system_parameters(const TaskContext& context);
 /// The particles of `system`, with `coulomb_constant`, and without scaled pairs unless `scaled_pairs`.
 System system_of(const TaskContext& context);

@@ -160,5 +160,45 @@ TEST(GeneratedSystems, AreWhatTheyAreAskedFor) {
   EXPECT_NEAR(random.box[1], 18 * std::cbrt(2), 1e-12);  // 5,000 on 18^3 places
 }
 
+TEST(GeneratedSystems, ChainsAreBondedAndFarFromEachOther) {
+  const std::uint64_t seed = next_seed();
+  for (const Chains chains : {Chains{840, 20, 0.8442}, {7, 7, 0.5}, {300, 3, 1}, {50, 1, 0.8}, {64, 2, 0.9}}) {
+    const System system = chain_system(chains, 5, 0.08, seed);
+    EXPECT_EQ(system.positions, chain_system(chains, 5, 0.08, seed).positions);
+    EXPECT_EQ(system.box, chain_box(chains));
+    const std::int64_t number = chains.count / chains.length;
+    EXPECT_EQ(std::int64_t(system.bonds.size()), number * (chains.length - 1));
+    EXPECT_EQ(std::int64_t(system.angles.size()), number * std::max<std::int64_t>(0, chains.length - 2));
+    const std::set<Exclusion> excluded(system.exclusions.begin(), system.exclusions.end());
+    EXPECT_EQ(excluded.size(), system.exclusions.size());
+    for (std::int32_t a = 0; a < chains.count; ++a) {
+      for (std::int32_t b = a + 1; b < chains.count; ++b) {
+        double square = 0;
+        for (int k = 0; k < 3; ++k) {
+          const double edge = system.box[std::size_t(k)];
+          const double d = system.positions[std::size_t(3 * b + k)] - system.positions[std::size_t(3 * a + k)];
+          square += std::pow(d - edge * std::round(d / edge), 2);
+        }
+        const bool one_chain = a / chains.length == b / chains.length, near = one_chain && b - a <= 2;
+        EXPECT_EQ(excluded.count({a, b}), near ? 1u : 0u);
+        const double moved = 2 * std::sqrt(3) * 0.08 * 0.5;  // both at most
+        if (one_chain && b == a + 1) {
+          EXPECT_NEAR(std::sqrt(square), 0.5, moved);
+        } else if (one_chain && b == a + 2) {
+          EXPECT_NEAR(std::sqrt(square), 0.8290, moved + 1e-3);
+        } else {
+          EXPECT_GT(std::sqrt(square), 0.75);
+        }
+      }
+    }
+    const double volume = system.box[0] * system.box[1] * system.box[2];
+    EXPECT_LE(double(chains.count) / volume, chains.density * (1 + 1e-12));
+  }
+  EXPECT_THROW(chain_system({21, 20, 0.8}, 1, 0, 1), Error);
+  EXPECT_THROW(chain_box({20, 0, 0.8}), Error);
+  EXPECT_THROW(chain_box({0, 1, 0.8}), Error);
+  EXPECT_THROW(chain_box({20, 20, 0}), Error);
+}
+
 }  // namespace
 }  // namespace quadrille::md
