@@ -46,10 +46,10 @@ constexpr std::int64_t block_size = 16;
 constexpr quadrille_parameter blocks = parameter::group(
     "blocks", "how rows and columns are divided into blocks; default: size: 16", block_members, "file");
 constexpr quadrille_parameter density = parameter::group("density", "P, written in double", p_members, "file");
-constexpr quadrille_parameter eps = parameter::real(
-    "eps",
-    "blocks and products with norms below this are left out; sign, trs4 and canonical end at its square root, S^-1/2 at 10 eps",
-    "1.0e-6", parameter::above_and_up_to(0, 0.1));
+constexpr quadrille_parameter eps = parameter::real("eps",
+                                                    "blocks and products with norms below this are left out; sign, "
+                                                    "trs4 and canonical end at its square root, S^-1/2 at 10 eps",
+                                                    "1.0e-6", parameter::above_and_up_to(0, 0.1));
 constexpr quadrille_parameter max_iterations =
     parameter::integer("max_iterations", "maximum for each function of a matrix", "100", parameter::at_least(1));
 constexpr quadrille_parameter order =
