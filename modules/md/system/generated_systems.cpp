@@ -59,19 +59,21 @@ void add_random_particle(System& system, const double (&place)[3], double displa
   system.types.push_back(std::min(system.table.types - 1, int(random.uniform() * system.table.types)));
 }
 
-/// Zigzags: the way along the chain and across it from one particle to the next, and the way to the next chain on its
-/// line, that of three bonds.
+/// Zigzags: the way along the chain and across it from one particle to the next.
 constexpr double bond = 0.5, degree = 0.017453292519943295, bond_angle = 112 * degree;
 const double along = bond * std::sin(bond_angle / 2), across = bond * std::cos(bond_angle / 2);
 
-/// Chains on their places: `lines` of them behind each other along x, side x side of these beside each other.
+/// Chains on their places: `lines` of them behind each other along x, side x side of these beside each other. A place
+/// is as long as a chain and the way of two more particles, or as it is wide where chains are far apart.
 struct Places {
   std::int64_t lines, side;
   double length, spacing;
 
-  explicit Places(const Chains& chains) : length((double(chains.length) + 2) * along) {
+  explicit Places(const Chains& chains) {
     const double number = double(chains.count) / double(chains.length);
-    spacing = std::sqrt(double(chains.length) / (chains.density * length));
+    const double volume = double(chains.length) / chains.density;
+    length = std::max((double(chains.length) + 2) * along, std::cbrt(volume));
+    spacing = std::sqrt(volume / length);
     lines = std::max<std::int64_t>(1, std::llround(std::cbrt(number * spacing * spacing / (length * length))));
     side = std::int64_t(std::ceil(std::sqrt(number / double(lines)) - 1e-9));
   }

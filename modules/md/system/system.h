@@ -94,15 +94,16 @@ QUADRILLE_API System random_system(std::int64_t count, int types, double density
 /// The edge of its box.
 QUADRILLE_API double random_edge(std::int64_t count, double density);
 
-/// `count` particles in chains of `length`, zigzags as of an alkane's carbon atoms (bonds of 0.45, angles of 112
-/// degrees) along x, side by side in a periodic box of the density; each particle is moved at random by up to
-/// `disorder` of a bond along each axis. Types as of random_system. Bonds and angles are harmonic, their pairs
-/// excluded: so near to each other, these would have forces a hundred thousand times as large as all others. `count`
-/// must be a multiple of `length` (ErrorCode::invalid_input).
+/// `count` particles in chains of `length`, which divides it, at this number of particles a volume.
 struct Chains {
   std::int64_t count = 0, length = 0;
   double density = 0;
 };
+/// Zigzags like an alkane's carbon atoms, with bonds of 0.5 and angles of 112 degrees, along x and side by side in a
+/// periodic box; each particle is moved at random by up to `disorder` of a bond along each axis. Types as of
+/// random_system. Bonds and angles are harmonic, and their pairs, which are so near to each other that their
+/// Lennard-Jones forces would be far above all others, are excluded. ErrorCode::invalid_input unless the chains are
+/// whole.
 QUADRILLE_API System chain_system(const Chains& chains, int types, double disorder, std::uint64_t seed);
 /// The edges of its box; the same errors.
 QUADRILLE_API std::array<double, 3> chain_box(const Chains& chains);

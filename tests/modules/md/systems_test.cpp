@@ -162,7 +162,8 @@ TEST(GeneratedSystems, AreWhatTheyAreAskedFor) {
 
 TEST(GeneratedSystems, ChainsAreBondedAndFarFromEachOther) {
   const std::uint64_t seed = next_seed();
-  for (const Chains chains : {Chains{840, 20, 0.8442}, {7, 7, 0.5}, {300, 3, 1}, {50, 1, 0.8}, {64, 2, 0.9}}) {
+  for (const Chains chains :
+       {Chains{840, 20, 0.8442}, {7, 7, 0.5}, {300, 3, 1}, {50, 1, 0.8}, {64, 2, 0.9}, {120, 4, 1e-6}}) {
     const System system = chain_system(chains, 5, 0.08, seed);
     EXPECT_EQ(system.positions, chain_system(chains, 5, 0.08, seed).positions);
     EXPECT_EQ(system.box, chain_box(chains));
@@ -193,6 +194,8 @@ TEST(GeneratedSystems, ChainsAreBondedAndFarFromEachOther) {
     }
     const double volume = system.box[0] * system.box[1] * system.box[2];
     EXPECT_LE(double(chains.count) / volume, chains.density * (1 + 1e-12));
+    EXPECT_GE(double(chains.count) / volume, chains.density / 2);  // not all places may be taken
+    EXPECT_LT(system.box[1], 3 * std::max(system.box[0], double(chains.length)));
   }
   EXPECT_THROW(chain_system({21, 20, 0.8}, 1, 0, 1), Error);
   EXPECT_THROW(chain_box({20, 0, 0.8}), Error);
