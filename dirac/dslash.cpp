@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <numbers>
+#include <set>
 #include <utility>
 
 namespace quadrille {
@@ -37,25 +38,18 @@ Dslash::Dslash(const std::string& op, std::shared_ptr<const GaugeStore> gauge, c
     : gauge_(std::move(gauge)),
       scalars_(scalars),
       form_(form),
-      spinor_(FieldDesc::spinor(gauge_->lattice(), Subset::Even, form.precision, gauge_->backend())) {
+      spinor_(FieldDesc::spinor(gauge_->lattice(), Subset::Even, form.precision, gauge_->backend())),
+      log_(kernel_log()) {
   links_ = gauge_->form(form);
   kernel_ = make_kernel({op, form, scalars, spinor_, &links_->spatial, &links_->time});
-  const std::string name = kernel_->name() + (form_.temporal_gauge ? "_temporal_gauge" : "");
-  for (int blocks : {0, 1, 2}) {
-    for (bool z : {false, true}) {
-      const std::string terms = std::array{"", "_blocks", "_two_blocks"}[std::size_t(blocks)];
-      records_[z][blocks] =
-          &kernel_record(name + terms + (z ? "_xpay" : ""), architecture(), bytes_per_site(z, blocks));
-    }
-  }
   local_ =
       &kernel_record(op + "_" + to_string(form.precision) + "_local", architecture(), 2 * spinor_.bytes_per_site());
 }
 
-double Dslash::bytes_per_site(bool z, int block_fields) const {
+double Dslash::bytes_per_site(bool z, int block_fields, std::size_t calls) const {
   const double link = double(number_bytes(form_.precision)) * int(form_.reconstruct);
-  return (form_.temporal_gauge ? 6 : 8) * link + (z ? 3 : 2) * spinor_.bytes_per_site() +
-         block_fields * double(blocks_desc().bytes_per_site());
+  const double shared = (form_.temporal_gauge ? 6 : 8) * link + block_fields * blocks_desc().bytes_per_site();
+  return shared / double(calls) + (z ? 3 : 2) * spinor_.bytes_per_site();
 }
 
 FieldDesc Dslash::blocks_desc() const {
@@ -63,14 +57,36 @@ FieldDesc Dslash::blocks_desc() const {
                        *spinor_.backend);
 }
 
-void Dslash::check(HopCall& call) const {
-  call.parity = parity_of(call.y->desc().subset);
-  FieldDesc expected = spinor_;
-  expected.subset = subset_of(call.parity);
-  require_same(call.y->desc(), expected, "dslash result");
-  if (call.z != nullptr) require_same(call.z->desc(), expected, "dslash xpay term");
-  expected.subset = subset_of(opposite(call.parity));
-  if (call.x != nullptr) require_same(call.x->desc(), expected, "dslash argument");
+namespace {
+
+/// Fields that are written appear once in a list, but that y may be z of the same call.
+void require_apart(OperandList list, Parity p) {
+  std::set<const void*> written;
+  for (const Operands& call : list) {
+    if (!written.insert(call.y->numbers(p)).second)
+      throw Error(ErrorCode::internal, "dslash: two calls of a list have the same result");
+  }
+  for (const Operands& call : list) {
+    if (call.z == nullptr || call.z->numbers(p) == call.y->numbers(p)) continue;
+    if (written.count(call.z->numbers(p)) != 0)
+      throw Error(ErrorCode::internal, "dslash: the xpay term of a call of a list is the result of another");
+  }
+}
+
+}  // namespace
+
+void Dslash::check(const HopCall& call) const {
+  FieldDesc here = spinor_, there = spinor_;
+  here.subset = subset_of(call.parity);
+  there.subset = subset_of(opposite(call.parity));
+  for (const Operands& fields : call.list) {
+    require_same(fields.y->desc(), here, "dslash result");
+    if (fields.z != nullptr) require_same(fields.z->desc(), here, "dslash xpay term");
+    if (fields.x != nullptr) require_same(fields.x->desc(), there, "dslash argument");
+    if ((fields.z != nullptr) != call.has_z() || (fields.x != nullptr) != (call.list.front().x != nullptr))
+      throw Error(ErrorCode::internal, "dslash: calls of a list with different operands");
+  }
+  if (call.list.size() > 1) require_apart(call.list, call.parity);
   bool known = call.on_sum.number != 0 && (call.on_sum.blocks == nullptr || call.on_z.blocks == nullptr);
   for (const SiteTerm* term : {&call.on_sum, &call.on_z}) {
     for (const Field* blocks : {term->blocks, term->twist_blocks}) {
@@ -83,17 +99,36 @@ void Dslash::check(HopCall& call) const {
   }
 }
 
-void Dslash::run(HopCall call) const {
+KernelRecord& Dslash::record(const HopCall& call) const {
+  const std::size_t calls = call.list.size();
+  const bool z = call.has_z();
+  const int blocks = call.block_fields();
+  if (records_.size() < calls) records_.resize(calls);
+  KernelRecord*& record = records_[calls - 1][z][std::size_t(blocks)];
+  if (record == nullptr) {
+    const std::string terms = std::array{"", "_blocks", "_two_blocks"}[std::size_t(blocks)];
+    const std::string name = kernel_->name() + (form_.temporal_gauge ? "_temporal_gauge" : "") + terms +
+                             (z ? "_xpay" : "") + (calls > 1 ? "_rhs" + std::to_string(calls) : "");
+    record = &log_.record(name, architecture(), bytes_per_site(z, blocks, calls));
+  }
+  return *record;
+}
+
+void Dslash::apply_each(OperandList list, Dagger dagger, const SiteTerm& l, const SiteTerm& r) const {
+  if (list.empty()) return;
+  const HopCall call{list, parity_of(list.front().y->desc().subset), dagger, l, r};
   check(call);
-  KernelRecord& record = *records_[call.z != nullptr][call.block_fields()];
-  const KernelTimer timer(record, spinor_.lattice->half_volume(), spinor_.backend->host_memory());
+  const std::int64_t sites = spinor_.lattice->half_volume() * std::int64_t(list.size());
+  const KernelTimer timer(record(call), sites, spinor_.backend->host_memory());
   kernel_->run(call);
 }
 
-void Dslash::apply_local(Field& y, const SiteTerm& r, const Field& z) const {
-  HopCall call{&y, nullptr, &z, {}, Dagger::No, {}, r};
+void Dslash::apply_local_each(OperandList list, const SiteTerm& r) const {
+  if (list.empty()) return;
+  const HopCall call{list, parity_of(list.front().y->desc().subset), Dagger::No, {}, r};
   check(call);
-  const KernelTimer timer(*local_, spinor_.lattice->half_volume(), spinor_.backend->host_memory());
+  const std::int64_t sites = spinor_.lattice->half_volume() * std::int64_t(list.size());
+  const KernelTimer timer(*local_, sites, spinor_.backend->host_memory());
   kernel_->run_local(call);
 }
 

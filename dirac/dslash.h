@@ -8,8 +8,11 @@
 #include "core/tuning/kernel_log.h"
 #include "dirac/hop_kernel.h"
 
+#include <array>
+#include <cstddef>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace quadrille {
 
@@ -31,28 +34,33 @@ class QUADRILLE_API Dslash {
   const HopKernel& kernel() const { return *kernel_; }
   /// "wilson_half_12", and what it was compiled for.
   std::string kernel_name() const { return kernel_->name(); }
-  std::string kernel_resources() const { return kernel_->resources(); }
+  std::string kernel_resources(std::size_t calls = 1) const { return kernel_->resources(calls); }
   std::string architecture() const { return kernel_->architecture(); }
-  /// Compulsory bytes per site: the links loaded, one spinor read and one written, one more with z, and fields of
-  /// chiral blocks.
-  double bytes_per_site(bool z, int block_fields = 0) const;
+  /// Compulsory bytes per site of a call in a list of `calls`: one spinor read and one written, one more with z, and
+  /// its part of what the calls share, links and fields of chiral blocks.
+  double bytes_per_site(bool z, int block_fields = 0, std::size_t calls = 1) const;
   /// What chiral blocks for this hop are: both parities.
   FieldDesc blocks_desc() const;
 
   /// y = L D x, or y = L D x + R z. y and x hold one parity each, the opposite ones; y is overwritten and may be z.
   void apply(Field& y, const Field& x, Dagger dagger, const SiteTerm& l) const {
-    run({&y, &x, nullptr, {}, dagger, l, {}});
+    apply_each(only({&y, &x}), dagger, l);
   }
   void apply(Field& y, const Field& x, Dagger dagger, const SiteTerm& l, const SiteTerm& r, const Field& z) const {
-    run({&y, &x, &z, {}, dagger, l, r});
+    apply_each(only({&y, &x, &z}), dagger, l, r);
   }
-  /// y = R z on one parity; y is overwritten and may be z.
-  void apply_local(Field& y, const SiteTerm& r, const Field& z) const;
+  /// The same for every call of a list, all with z or all without, on the same parity; each link is loaded once for
+  /// several of them. The bits of each are those of a call alone. A field that is written appears once, but that y may
+  /// be z of the same call (ErrorCode::internal otherwise).
+  void apply_each(OperandList list, Dagger dagger, const SiteTerm& l, const SiteTerm& r = {}) const;
+  /// y = R z on one parity; y is overwritten and may be z. Of a list: x is not used.
+  void apply_local(Field& y, const SiteTerm& r, const Field& z) const { apply_local_each(only({&y, nullptr, &z}), r); }
+  void apply_local_each(OperandList list, const SiteTerm& r) const;
 
  private:
-  void run(HopCall call) const;
-  /// Throws unless the fields of a call fit; sets its parity.
-  void check(HopCall& call) const;
+  /// Throws unless the fields of a call fit.
+  void check(const HopCall& call) const;
+  KernelRecord& record(const HopCall& call) const;
 
   std::shared_ptr<const GaugeStore> gauge_;
   HopScalars scalars_;
@@ -60,7 +68,9 @@ class QUADRILLE_API Dslash {
   FieldDesc spinor_;
   std::shared_ptr<const LinkFields> links_;
   std::unique_ptr<HopKernel> kernel_;
-  KernelRecord* records_[2][3];  ///< without and with z, by fields of blocks
+  KernelLog& log_;  ///< of the thread that made it
+  /// By the length of the list, then without and with z, then fields of blocks; null: not used yet.
+  mutable std::vector<std::array<std::array<KernelRecord*, 3>, 2>> records_;
   KernelRecord* local_;
 };
 

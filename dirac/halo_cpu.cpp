@@ -11,6 +11,10 @@ namespace {
 constexpr int half_spinor = site_formats::half_spinor.numbers();
 constexpr Parity parities[] = {Parity::Even, Parity::Odd};
 
+void* part_of(const void* memory, std::size_t from) {
+  return const_cast<std::byte*>(static_cast<const std::byte*>(memory) + from);
+}
+
 }  // namespace
 
 CpuHalo::CpuHalo(const HopSetup& setup)
@@ -28,10 +32,6 @@ CpuHalo::CpuHalo(const HopSetup& setup)
     if (communicator.splits(d % 4)) add_face(d);
   }
   for (const Parity p : parities) list_blocks(p);
-  std::vector<HostMessage> messages;
-  // What a hop forward finds comes from the neighbour forward: it has sent it backward.
-  for (const Face& face : faces_) messages.push_back({opposite_direction(face.direction), face.bytes});
-  channel_ = std::make_unique<HostChannel>(communicator, messages);
 }
 
 void CpuHalo::add_face(int d) {
@@ -53,7 +53,20 @@ void CpuHalo::add_face(int d) {
   if (last == 0) return;
   for (int lane = 0; lane < lanes; ++lane)
     face.from_here.push_back(layout_.lane_coordinate(lane, mu) != (d < 4 ? 0 : last));
-  face.packed = aligned_memory(face.bytes);
+}
+
+CpuHalo::Exchange& CpuHalo::exchange_for(std::size_t calls) {
+  if (exchanges_.size() < calls) exchanges_.resize(calls);
+  Exchange& exchange = exchanges_[calls - 1];
+  if (exchange.channel) return exchange;
+  std::vector<HostMessage> messages;
+  for (const Face& face : faces_) {
+    // What a hop forward finds comes from the neighbour forward: it has sent it backward.
+    messages.push_back({opposite_direction(face.direction), calls * face.bytes});
+    exchange.packed.push_back(face.from_here.empty() ? nullptr : aligned_memory(calls * face.bytes));
+  }
+  exchange.channel = std::make_unique<HostChannel>(setup_.spinor.lattice->communicator(), messages);
+  return exchange;
 }
 
 void CpuHalo::list_blocks(Parity p) {
@@ -62,64 +75,76 @@ void CpuHalo::list_blocks(Parity p) {
     (outside[block] == 0 ? inner_ : edge_)[std::size_t(p)].push_back(std::int32_t(block));
 }
 
-float* CpuHalo::norms(const Face& face, void* memory) const {
+float* CpuHalo::norms(const Face& face, const void* memory) const {
   const std::size_t numbers = face.to_pack[0].size() * std::size_t(layout_.lanes()) * half_spinor;
-  return reinterpret_cast<float*>(static_cast<std::byte*>(memory) + numbers * number_bytes_);
+  return reinterpret_cast<float*>(part_of(memory, numbers * number_bytes_));
 }
 
-void CpuHalo::start(const Field& x, Parity p, Dagger dagger) {
+void CpuHalo::start(const HopCall& call) {
+  const Parity p = call.parity;
+  calls_ = call.list.size();
+  Exchange& exchange = exchange_for(calls_);
   dirac::PackArgs args{};
-  args.in = x.numbers(opposite(p));
-  args.in_norms = x.norms(opposite(p));
-  args.upper = dagger == Dagger::Yes ? half_spinor : 0;
+  args.upper = call.dagger == Dagger::Yes ? half_spinor : 0;
   args.lower = half_spinor - args.upper;
   for (std::size_t k = 0; k < faces_.size(); ++k) {
     const Face& face = faces_[k];
     const std::vector<std::int32_t>& blocks = face.to_pack[std::size_t(p)];
-    void* const packed = face.packed ? face.packed.get() : channel_->outgoing(k);
-    args.out = packed;
-    args.out_norms = norms(face, packed);
+    void* const packed = exchange.packed[k] ? exchange.packed[k].get() : exchange.channel->outgoing(k);
     args.blocks = blocks.data();
     args.direction = face.direction;
-    team_ranges(std::int64_t(blocks.size()),
-                [&](std::int64_t begin, std::int64_t end) { pack_(args, layout_.lanes(), begin, end); });
-    if (face.packed) std::memcpy(channel_->outgoing(k), packed, face.bytes);
+    for (std::size_t i = 0; i < calls_; ++i) {
+      args.in = call.list[i].x->numbers(opposite(p));
+      args.in_norms = call.list[i].x->norms(opposite(p));
+      args.out = part_of(packed, i * face.bytes);
+      args.out_norms = norms(face, args.out);
+      team_ranges(std::int64_t(blocks.size()),
+                  [&](std::int64_t begin, std::int64_t end) { pack_(args, layout_.lanes(), begin, end); });
+    }
+    if (exchange.packed[k]) std::memcpy(exchange.channel->outgoing(k), packed, calls_ * face.bytes);
   }
-  channel_->start();
+  exchange.channel->start();
 }
 
 void CpuHalo::finish() {
-  channel_->finish();
+  const Exchange& exchange = exchanges_[calls_ - 1];
+  exchange.channel->finish();
   for (std::size_t k = 0; k < faces_.size(); ++k) {
-    if (!faces_[k].packed) continue;
-    void* const ghosts = channel_->incoming(k);
-    switch (setup_.form.precision) {
-      case Precision::Double: fill_inner_lanes<double>(faces_[k], ghosts); break;
-      case Precision::Single: fill_inner_lanes<float>(faces_[k], ghosts); break;
-      case Precision::Half: fill_inner_lanes<std::int16_t>(faces_[k], ghosts); break;
+    if (!exchange.packed[k]) continue;
+    for (std::size_t i = 0; i < calls_; ++i) {
+      void* const ghosts = part_of(exchange.channel->incoming(k), i * faces_[k].bytes);
+      const void* const packed = part_of(exchange.packed[k].get(), i * faces_[k].bytes);
+      switch (setup_.form.precision) {
+        case Precision::Double: fill_inner_lanes<double>(faces_[k], ghosts, packed); break;
+        case Precision::Single: fill_inner_lanes<float>(faces_[k], ghosts, packed); break;
+        case Precision::Half: fill_inner_lanes<std::int16_t>(faces_[k], ghosts, packed); break;
+      }
     }
   }
 }
 
 template <class Number>
-void CpuHalo::fill_inner_lanes(const Face& face, void* ghosts) const {
+void CpuHalo::fill_inner_lanes(const Face& face, void* ghosts, const void* packed) const {
   const std::size_t lanes = face.from_here.size(), rows = face.to_pack[0].size();
   const auto fill = [&](auto* come, const auto* mine, std::size_t count) {
     for (std::size_t k = 0; k < count * lanes; ++k) {
       if (face.from_here[k % lanes] != 0) come[k] = mine[k];
     }
   };
-  fill(static_cast<Number*>(ghosts), static_cast<const Number*>(face.packed.get()), rows * half_spinor);
-  if (setup_.spinor.has_norms()) fill(norms(face, ghosts), norms(face, face.packed.get()), rows);
+  fill(static_cast<Number*>(ghosts), static_cast<const Number*>(packed), rows * half_spinor);
+  if (setup_.spinor.has_norms()) fill(norms(face, ghosts), norms(face, packed), rows);
 }
 
-void CpuHalo::describe(dirac::DslashArgs& args, Parity p) const {
+void CpuHalo::describe(dirac::DslashArgs& args, std::vector<dirac::DslashFields>& fields, Parity p) const {
   args.neighbours = neighbours_[std::size_t(p)].data();
   args.outside = outside_[std::size_t(p)].data();
   for (std::size_t k = 0; k < faces_.size(); ++k) {
     const int direction = faces_[k].direction;
-    args.ghosts[direction] = channel_->incoming(k);
-    args.ghost_norms[direction] = norms(faces_[k], channel_->incoming(k));
+    for (std::size_t i = 0; i < fields.size(); ++i) {
+      void* const ghosts = part_of(exchanges_[calls_ - 1].channel->incoming(k), i * faces_[k].bytes);
+      fields[i].ghosts[direction] = ghosts;
+      fields[i].ghost_norms[direction] = norms(faces_[k], ghosts);
+    }
   }
 }
 

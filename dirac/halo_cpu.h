@@ -21,32 +21,38 @@ class CpuHalo {
  public:
   explicit CpuHalo(const HopSetup& setup);
 
-  /// Packs what other ranks need of `x` for a result of parity `p`, and sends it. Collective, as finish() is.
-  void start(const Field& x, Parity p, Dagger dagger);
+  /// Packs what other ranks need of every x of a list, and sends it: one message a face. Collective, as finish() is;
+  /// the first list of a length makes its messages.
+  void start(const HopCall& call);
   void finish();
 
   /// Blocks of parity `p` all of whose neighbours are here, and the others.
   const std::vector<std::int32_t>& inner_blocks(Parity p) const { return inner_[std::size_t(p)]; }
   const std::vector<std::int32_t>& edge_blocks(Parity p) const { return edge_[std::size_t(p)]; }
-  /// Sets what a kernel needs for the edge blocks of parity `p`.
-  void describe(dirac::DslashArgs& args, Parity p) const;
+  /// Sets what a kernel needs for the edge blocks of parity `p`, of the list that came last.
+  void describe(dirac::DslashArgs& args, std::vector<dirac::DslashFields>& fields, Parity p) const;
 
  private:
   struct Face {
     int direction;                                     ///< of the hop
     std::array<std::vector<std::int32_t>, 2> to_pack;  ///< by parity of the result: blocks of the other parity
-    std::size_t bytes;                                 ///< of the numbers, then the norms
+    std::size_t bytes;                                 ///< of a call: the numbers, then the norms
     std::vector<std::uint8_t> from_here;  ///< [lane]: 1 where the neighbour is on this rank after all; empty: nowhere
-    std::shared_ptr<void> packed;         ///< what is sent, kept for those lanes
+  };
+  /// For lists of one length; message k is that of face k, its calls one after the other.
+  struct Exchange {
+    std::unique_ptr<HostChannel> channel;
+    std::vector<std::shared_ptr<void>> packed;  ///< by face: what is sent, kept for lanes from here; null: none are
   };
 
   void add_face(int direction);
   void list_blocks(Parity p);
+  Exchange& exchange_for(std::size_t calls);
   /// Where the norms begin in `memory` of a face.
-  float* norms(const Face& face, void* memory) const;
+  float* norms(const Face& face, const void* memory) const;
   /// Lanes that are not at the rank's edge find their neighbours in what this rank has packed itself.
   template <class Number>
-  void fill_inner_lanes(const Face& face, void* ghosts) const;
+  void fill_inner_lanes(const Face& face, void* ghosts, const void* packed) const;
 
   HopSetup setup_;
   const VectorLayout& layout_;
@@ -55,7 +61,8 @@ class CpuHalo {
   std::vector<Face> faces_;
   std::array<std::vector<std::int32_t>, 2> inner_, edge_, neighbours_;  ///< by parity of the result
   std::array<std::vector<std::uint8_t>, 2> outside_;
-  std::unique_ptr<HostChannel> channel_;  ///< message k is that of face k
+  std::vector<Exchange> exchanges_;  ///< by the length of the list
+  std::size_t calls_ = 0;            ///< of the list that came last
 };
 
 }  // namespace quadrille

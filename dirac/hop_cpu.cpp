@@ -30,12 +30,21 @@ class CpuHop final : public HopKernel {
   std::string name() const override { return kernel_.name; }
   std::string architecture() const override { return to_string(kernel_.isa); }
   void run(const HopCall& call) const override;
-  void run_local(const HopCall& call) const override { run_blocks(local_, arguments(call), layout_.blocks()); }
+  void run_local(const HopCall& call) const override;
 
  private:
+  /// As many calls as share a block's links at a time: more spinors of neighbouring blocks would not stay in the caches
+  /// between the blocks that read them.
+  static constexpr std::size_t most_together = 6;
+  /// Calls f(part) for parts of the list of about equal length.
+  template <class F>
+  static void for_each_part(const HopCall& call, F&& f);
+  void run_part(const HopCall& call) const;
   template <class Real, class Int>
   void make_crossings();
-  dirac::DslashArgs arguments(const HopCall& call) const;
+  std::vector<dirac::DslashFields> fields_of(const HopCall& call) const;
+  /// For the calls of `fields`, which outlive them.
+  dirac::DslashArgs arguments(const HopCall& call, const std::vector<dirac::DslashFields>& fields) const;
   /// On the blocks [0, count), or those that args.blocks lists.
   void run_blocks(dirac::DslashKernel kernel, const dirac::DslashArgs& args, std::int64_t count) const;
 
@@ -80,20 +89,31 @@ void CpuHop::make_crossings() {
   }
 }
 
-dirac::DslashArgs CpuHop::arguments(const HopCall& call) const {
+std::vector<dirac::DslashFields> CpuHop::fields_of(const HopCall& call) const {
+  const Parity p = call.parity;
+  std::vector<dirac::DslashFields> all;
+  for (const Operands& operands : call.list) {
+    dirac::DslashFields& fields = all.emplace_back();
+    fields.out = operands.y->numbers(p);
+    fields.out_norms = operands.y->norms(p);
+    if (operands.x != nullptr) {
+      fields.in = operands.x->numbers(opposite(p));
+      fields.in_norms = operands.x->norms(opposite(p));
+    }
+    if (operands.z != nullptr) {
+      fields.z = operands.z->numbers(p);
+      fields.z_norms = operands.z->norms(p);
+    }
+  }
+  return all;
+}
+
+dirac::DslashArgs CpuHop::arguments(const HopCall& call, const std::vector<dirac::DslashFields>& fields) const {
   const Parity p = call.parity;
   const FieldDesc& spinor = setup_.spinor;
   dirac::DslashArgs args{};
-  args.out = call.y->numbers(p);
-  args.out_norms = call.y->norms(p);
-  if (call.x != nullptr) {
-    args.in = call.x->numbers(opposite(p));
-    args.in_norms = call.x->norms(opposite(p));
-  }
-  if (call.z != nullptr) {
-    args.z = call.z->numbers(p);
-    args.z_norms = call.z->norms(p);
-  }
+  args.calls = fields.data();
+  args.count = int(fields.size());
   args.spatial_links = setup_.spatial_links->numbers(p);
   args.time_links = setup_.time_links->numbers(p);
   args.neighbours = layout_.neighbours(p).data();
@@ -108,28 +128,49 @@ dirac::DslashArgs CpuHop::arguments(const HopCall& call) const {
   // A result that would not survive in the caches goes past them: its old content need not be fetched then.
   const std::size_t links =
       setup_.spatial_links->desc().bytes() + (setup_.form.temporal_gauge ? 0 : setup_.time_links->desc().bytes());
-  args.stream = links + 2 * spinor.bytes() > spinor.backend->cache_bytes();
+  args.stream = links + 2 * fields.size() * spinor.bytes() > spinor.backend->cache_bytes();
   args.temporal_gauge = setup_.form.temporal_gauge;
   return args;
 }
 
 void CpuHop::run_blocks(dirac::DslashKernel kernel, const dirac::DslashArgs& args, std::int64_t count) const {
-  const bool worth_sharing = count * layout_.lanes() >= 1024;  // less takes as long as waking the threads
+  const bool worth_sharing = count * layout_.lanes() * args.count >= 1024;  // less takes as long as waking the threads
   if (!worth_sharing) return kernel(args, layout_.lanes(), 0, count);
   team_ranges(count, [&](std::int64_t begin, std::int64_t end) { kernel(args, layout_.lanes(), begin, end); });
 }
 
+template <class F>
+void CpuHop::for_each_part(const HopCall& call, F&& f) {
+  const std::size_t count = call.list.size(), parts = (count + most_together - 1) / most_together;
+  for (std::size_t k = 0; k < parts; ++k) {
+    const std::size_t first = count * k / parts;
+    f(call.part(first, count * (k + 1) / parts - first));
+  }
+}
+
 void CpuHop::run(const HopCall& call) const {
-  dirac::DslashArgs args = arguments(call);
+  for_each_part(call, [&](const HopCall& part) { run_part(part); });
+}
+
+void CpuHop::run_local(const HopCall& call) const {
+  for_each_part(call, [&](const HopCall& part) {
+    const std::vector<dirac::DslashFields> fields = fields_of(part);
+    run_blocks(local_, arguments(part, fields), layout_.blocks());
+  });
+}
+
+void CpuHop::run_part(const HopCall& call) const {
+  std::vector<dirac::DslashFields> fields = fields_of(call);
+  dirac::DslashArgs args = arguments(call, fields);
   if (!halo_) return run_blocks(kernel_.run, args, layout_.blocks());
   const auto run_list = [&](const std::vector<std::int32_t>& blocks) {
     args.blocks = blocks.data();
     run_blocks(kernel_.run, args, std::int64_t(blocks.size()));
   };
-  halo_->start(*call.x, call.parity, call.dagger);
+  halo_->start(call);
   run_list(halo_->inner_blocks(call.parity));
   halo_->finish();
-  halo_->describe(args, call.parity);
+  halo_->describe(args, fields, call.parity);
   run_list(halo_->edge_blocks(call.parity));
 }
 

@@ -1,6 +1,6 @@
-// Hopping kernels on the GPU: gathers what generated kernels need and launches them, a thread a site: one kernel for
-// all sites, or where edges are special (dirac/cuda/hop_args.h) one for those that are at none and then one for the
-// others.
+// Hopping kernels on the GPU: gathers what generated kernels need and launches them, a thread a site (and, of lists, a
+// few calls): one kernel for all sites, or where edges are special (dirac/cuda/hop_args.h) one for those that are at
+// none and then one for the others.
 #include "core/backend/cuda/device_array.h"
 #include "core/backend/cuda/stream_clock.h"
 #include "core/error.h"
@@ -13,9 +13,14 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <deque>
+#include <functional>
 #include <limits>
+#include <map>
 #include <optional>
+#include <type_traits>
 #include <vector>
 
 namespace quadrille {
@@ -100,59 +105,96 @@ std::vector<int> special_sites(const Dims& dims, Parity p, const dirac::CudaEdge
   return sites;
 }
 
-/// The kernels of a hop with or without site-local terms other than numbers, and the ways to launch them.
-class HopVariant {
+int device_attribute(cudaDeviceAttr which) {
+  int device = 0, value = 0;
+  QUADRILLE_CUDA_CHECK(cudaGetDevice(&device));
+  QUADRILLE_CUDA_CHECK(cudaDeviceGetAttribute(&value, which, device));
+  return value;
+}
+
+/// A kernel and the ways to launch it, Walk for one call or ListWalk for lists of one length.
+template <class Way>
+class Launches {
  public:
-  /// `stays`: blocks do not walk along t.
-  HopVariant(const dirac::CudaHopKernels& kernels, const Dims& dims, bool special_edges, bool stays)
-      : kernels_(kernels), main_(special_edges ? kernels.inner : kernels.whole) {
-    QUADRILLE_CUDA_CHECK(cudaFuncGetAttributes(&attributes_, main_));
+  /// make(most_threads, resident) as dirac::possible_walks.
+  template <class Make>
+  Launches(const void* kernel, Make&& make) : kernel_(kernel) {
+    QUADRILLE_CUDA_CHECK(cudaFuncGetAttributes(&attributes_, kernel));
     // Nothing is kept in shared memory: all of it serves as first-level cache.
     QUADRILLE_CUDA_CHECK(
-        cudaFuncSetAttribute(main_, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxL1));
+        cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxL1));
     const int multiprocessors = device_attribute(cudaDevAttrMultiProcessorCount);
-    walks_ = dirac::possible_walks(dims, attributes_.maxThreadsPerBlock, [&](int threads) {
-      return kernels_.walks && !stays ? blocks_at_once(threads) * multiprocessors : 0;
-    });
-    for (const dirac::Walk& walk : walks_) names_.push_back(dirac::to_string(walk));
+    ways_ =
+        make(attributes_.maxThreadsPerBlock, [&](int threads) { return blocks_at_once(threads) * multiprocessors; });
+    for (const Way& way : ways_) names_.push_back(dirac::to_string(way));
   }
 
-  /// What works on all sites, or on those at no special edge; and on the others.
-  const void* main_kernel() const { return main_; }
-  const void* edge_kernel() const { return kernels_.edges; }
-  const std::vector<dirac::Walk>& walks() const { return walks_; }
+  const void* kernel() const { return kernel_; }
+  const std::vector<Way>& ways() const { return ways_; }
   const std::vector<std::string>& names() const { return names_; }
-  /// Index in walks(), without and with z.
+  /// Index in ways(), without and with z.
   std::optional<std::size_t>& chosen(bool z) { return chosen_[z]; }
   std::string resources() const {
     const std::optional<std::size_t> chosen = chosen_[0] ? chosen_[0] : chosen_[1];
     if (!chosen) return "";
-    const dirac::Walk& walk = walks_[*chosen];
-    const int threads = dirac::volume(walk.tile);
+    const int threads = threads_of(ways_[*chosen]);
     return fmt::format("{} registers, {} bytes local, {} of {} warps, walk {}", attributes_.numRegs,
                        attributes_.localSizeBytes, blocks_at_once(threads) * ((threads + 31) / 32),
-                       device_attribute(cudaDevAttrMaxThreadsPerMultiProcessor) / 32, dirac::to_string(walk));
+                       device_attribute(cudaDevAttrMaxThreadsPerMultiProcessor) / 32, names_[*chosen]);
   }
 
  private:
-  static int device_attribute(cudaDeviceAttr which) {
-    int device = 0, value = 0;
-    QUADRILLE_CUDA_CHECK(cudaGetDevice(&device));
-    QUADRILLE_CUDA_CHECK(cudaDeviceGetAttribute(&value, which, device));
-    return value;
-  }
+  static int threads_of(const dirac::Walk& walk) { return dirac::volume(walk.tile); }
+  static int threads_of(const dirac::ListWalk& way) { return way.abreast * dirac::volume(way.walk.tile); }
   int blocks_at_once(int threads) const {
     int blocks = 0;
-    QUADRILLE_CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, main_, threads, 0));
+    QUADRILLE_CUDA_CHECK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel_, threads, 0));
     return blocks;
   }
 
-  dirac::CudaHopKernels kernels_;
-  const void* main_;
+  const void* kernel_;
   cudaFuncAttributes attributes_{};
-  std::vector<dirac::Walk> walks_;
+  std::vector<Way> ways_;
   std::vector<std::string> names_;
   std::optional<std::size_t> chosen_[2];
+};
+
+/// The kernels of a hop with or without site-local terms other than numbers.
+class HopVariant {
+ public:
+  /// `stays`: blocks do not walk along t.
+  HopVariant(const dirac::CudaHopKernels& kernels, const Dims& dims, bool special_edges, bool stays)
+      : kernels_(kernels),
+        dims_(dims),
+        walks_(kernels.walks && !stays),
+        one_(special_edges ? kernels.inner : kernels.whole, [&](int most_threads, auto&& resident) {
+          return dirac::possible_walks(dims_, most_threads, if_it_walks(resident));
+        }) {}
+
+  /// On all sites, or on those at no special edge.
+  Launches<dirac::Walk>& one() { return one_; }
+  /// The same for `groups` groups of calls_a_thread() calls; made on first use.
+  Launches<dirac::ListWalk>& lists(int groups) {
+    const auto make = [&](int most_threads, auto&& resident) {
+      return dirac::possible_list_walks(dims_, groups, most_threads, if_it_walks(resident));
+    };
+    return lists_.try_emplace(groups, kernels_.lists, make).first->second;
+  }
+  int calls_a_thread() const { return kernels_.calls; }
+  /// On the sites at special edges, of any list.
+  const void* edge_kernel() const { return kernels_.edges; }
+
+ private:
+  template <class Resident>
+  std::function<int(int)> if_it_walks(Resident&& resident) const {
+    return [this, resident](int threads) { return walks_ ? resident(threads) : 0; };
+  }
+
+  dirac::CudaHopKernels kernels_;
+  Dims dims_;
+  bool walks_;
+  Launches<dirac::Walk> one_;
+  std::map<int, Launches<dirac::ListWalk>> lists_;
 };
 
 class CudaHop final : public HopKernel {
@@ -169,33 +211,69 @@ class CudaHop final : public HopKernel {
   std::string architecture() const override {
     return setup_.spinor.backend->architecture(setup_.spinor.layout, setup_.spinor.precision);
   }
-  std::string resources() const override {
-    const std::string plain = variant(false).resources(), terms = variants_[1] ? variants_[1]->resources() : "";
+  std::string resources(std::size_t calls) const override {
+    const auto of = [&](HopVariant& variant) {
+      const int groups = groups_of(calls, variant);
+      return groups > 0 ? variant.lists(groups).resources() : variant.one().resources();
+    };
+    const std::string plain = of(variant(false)), terms = variants_[1] ? of(*variants_[1]) : "";
     return plain + (plain.empty() || terms.empty() ? "" : "; ") + (terms.empty() ? "" : "with terms " + terms);
   }
   void run(const HopCall& call) const override {
-    std::optional<std::size_t>& chosen = variant_of(call).chosen(call.z != nullptr);
-    if (!chosen) chosen = agreed_choice(call);
-    run_in(*chosen, call);
+    for_each_part(call, [&](const HopCall& part) { run_part(part, std::nullopt); });
   }
   void run_local(const HopCall& call) const override {
-    dirac::CudaHopArgs args = dirac::bound(args_, setup_, call);
-    args.geometry = dirac::geometry_of(setup_.spinor.lattice->dims(), call.parity);
-    launch_threads(local_.function, setup_.spinor.lattice->half_volume(), args, cuda::stream());
+    for_each_part(call, [&](const HopCall& part) {
+      dirac::CudaHopListArgs args = dirac::bound(args_, setup_, part);
+      args.geometry = dirac::geometry_of(dims(), part.parity);
+      launch_threads(local_.function, setup_.spinor.lattice->half_volume(), args, cuda::stream());
+    });
   }
-  std::size_t ways() const override { return variant(false).walks().size(); }
+  std::size_t ways(std::size_t calls) const override {
+    HopVariant& plain = variant(false);
+    const int groups = groups_of(calls, plain);
+    return groups > 0 ? plain.lists(groups).ways().size() : plain.one().ways().size();
+  }
   void run_in(std::size_t way, const HopCall& call) const override {
-    dirac::CudaHopArgs args = dirac::bound(args_, setup_, call);
-    if (halo_) halo_->start(*call.x, call.parity, call.dagger);
-    launch(args, call, way);
-    if (halo_) halo_->finish(args.edges);
-    launch_edges(args, call, halo_ ? halo_->stream() : cuda::stream());
-    if (halo_) halo_->join();
+    for_each_part(call, [&](const HopCall& part) { run_part(part, way); });
   }
 
  private:
   const Communicator& communicator() const { return setup_.spinor.lattice->communicator(); }
   const Dims& dims() const { return setup_.spinor.lattice->dims(); }
+
+  /// Calls f(part) for parts of the list that a launch can work on, of about equal length.
+  template <class F>
+  static void for_each_part(const HopCall& call, F&& f) {
+    const std::size_t count = call.list.size(), parts = (count + dirac::most_calls - 1) / dirac::most_calls;
+    for (std::size_t k = 0; k < parts; ++k) {
+      const std::size_t first = count * k / parts;
+      f(call.part(first, count * (k + 1) / parts - first));
+    }
+  }
+  /// Groups of calls that the kernel for lists works on; the rest, fewer than a thread has, goes one after the other.
+  static int groups_of(std::size_t calls, const HopVariant& variant) {
+    return calls == 1 ? 0 : int(calls) / variant.calls_a_thread();
+  }
+  /// In one of the ways, or the one to choose.
+  void run_part(const HopCall& call, std::optional<std::size_t> way) const {
+    HopVariant& variant = variant_of(call);
+    const int groups = groups_of(call.list.size(), variant);
+    const std::size_t listed = std::size_t(groups * variant.calls_a_thread());
+    // Choices are made before messages are under way: they are collective.
+    const std::size_t list_way = groups == 0 ? 0 : way ? *way : choice(variant.lists(groups), call.part(0, listed));
+    const HopCall rest = call.part(listed, call.list.size() - listed);
+    const std::size_t one_way = rest.list.empty()    ? 0
+                                : way && groups == 0 ? *way
+                                                     : choice(variant.one(), rest.part(0, 1));
+    dirac::CudaHopListArgs args = dirac::bound(args_, setup_, call);
+    if (halo_) halo_->start(call);
+    if (groups > 0) launch(variant.lists(groups), list_way, args, call.parity, int(listed));
+    for (int k = int(listed); k < args.count; ++k) launch(variant.one(), one_way, args, call.parity, k);
+    if (halo_) halo_->finish(args.edges);
+    launch_edges(args, call, halo_ ? halo_->stream() : cuda::stream());
+    if (halo_) halo_->join();
+  }
 
   HopVariant& variant_of(const HopCall& call) const { return variant(call.has_terms()); }
   /// Made on first use.
@@ -218,34 +296,50 @@ class CudaHop final : public HopKernel {
     if (communicator().size() > 1) halo_ = std::make_unique<CudaHalo>(setup_);
   }
 
-  /// Rank 0's: it measures, the others take what it found.
-  std::size_t agreed_choice(const HopCall& call) const {
-    std::size_t choice = communicator().rank() == 0 ? choose(call) : 0;
-    communicator().broadcast(&choice, sizeof choice, 0);
-    return choice;
+  /// Chosen at the first call, by rank 0: it measures, the others take what it found.
+  template <class Way>
+  std::size_t choice(Launches<Way>& launches, const HopCall& call) const {
+    std::optional<std::size_t>& chosen = launches.chosen(call.has_z());
+    if (!chosen) {
+      std::size_t found = communicator().rank() == 0 ? choose(launches, call) : 0;
+      communicator().broadcast(&found, sizeof found, 0);
+      chosen = found;
+    }
+    return *chosen;
   }
 
-  /// The fastest walk for calls like this one; measuring overwrites y.
-  std::size_t choose(const HopCall& call) const {
-    const FieldDesc& desc = call.y->desc();
+  /// The fastest way for lists like this one; measuring overwrites every y.
+  template <class Way>
+  std::size_t choose(const Launches<Way>& launches, const HopCall& call) const {
+    const FieldDesc& desc = call.list.front().y->desc();
+    const std::size_t calls = call.list.size();
     const TuningKey key{
         desc.backend->device() + ", " + architecture(), build,
-        fmt::format("{}{}{}{}{} {}x{}x{}x{}", entry_.name, setup_.form.temporal_gauge ? "_temporal_gauge" : "",
-                    call.z != nullptr ? "_xpay" : "", call.has_terms() ? "_terms" : "",
-                    args_.edges.special ? "_inner" : "", dims()[0], dims()[1], dims()[2], dims()[3])};
+        fmt::format("{}{}{}{}{}{} {}x{}x{}x{}", entry_.name, setup_.form.temporal_gauge ? "_temporal_gauge" : "",
+                    call.has_z() ? "_xpay" : "", call.has_terms() ? "_terms" : "", args_.edges.special ? "_inner" : "",
+                    calls > 1 ? "_rhs" + std::to_string(calls) : "", dims()[0], dims()[1], dims()[2], dims()[3])};
     std::optional<cuda::StreamClock> clock;
-    std::optional<Field> scratch;  // where y is read too
-    const bool in_place = call.z != nullptr && call.z->numbers(call.parity) == call.y->numbers(call.parity);
+    std::deque<Field> scratch;  // where y is read too
+    std::vector<Operands> trial(call.list.begin(), call.list.end());
+    const auto spare = [&] {
+      for (Operands& operands : trial) {
+        const bool in_place =
+            operands.z != nullptr && operands.z->numbers(call.parity) == operands.y->numbers(call.parity);
+        if (in_place) operands.y = &scratch.emplace_back(desc);
+      }
+    };
     const auto choice = [&] {
-      return std::size_t(tuner().choose(key, variant_of(call).names(), [&](int candidate) {
-        constexpr int launches = 8;
-        if (!clock) clock.emplace();
-        HopCall trial = call;
-        if (in_place) trial.y = scratch ? &*scratch : &scratch.emplace(desc);
+      return std::size_t(tuner().choose(key, launches.names(), [&](int candidate) {
+        const int times = std::max(1, 8 / int(calls));
+        if (!clock) {
+          clock.emplace();
+          spare();
+        }
+        const dirac::CudaHopListArgs args =
+            dirac::bound(args_, setup_, {trial, call.parity, call.dagger, call.on_sum, call.on_z});
         return clock->seconds([&] {
-          const dirac::CudaHopArgs args = dirac::bound(args_, setup_, trial);
-          for (int i = 0; i < launches; ++i) launch(args, trial, std::size_t(candidate));
-        }) / launches;
+          for (int i = 0; i < times; ++i) launch_all(launches, std::size_t(candidate), args, call.parity);
+        }) / times;
       }));
     };
     try {
@@ -256,16 +350,37 @@ class CudaHop final : public HopKernel {
     }
   }
 
-  void launch(dirac::CudaHopArgs args, const HopCall& call, std::size_t way) const {
-    const HopVariant& variant = variant_of(call);
-    const dirac::TiledLaunch launch(dims(), call.parity, variant.walks().at(way));
-    args.geometry = launch.geometry;
-    const auto extent = [](const std::array<int, 3>& n) {
-      return dim3(unsigned(n[0]), unsigned(n[1]), unsigned(n[2]));
-    };
-    launch_kernel(variant.main_kernel(), extent(launch.grid), extent(launch.block), args, cuda::stream());
+  /// Of call k.
+  void launch(const Launches<dirac::Walk>& launches, std::size_t way, const dirac::CudaHopListArgs& args, Parity parity,
+              int k) const {
+    const dirac::TiledLaunch tiled(dims(), parity, launches.ways().at(way));
+    dirac::CudaHopArgs one{args, {args.calls[k]}};
+    one.geometry = tiled.geometry;
+    launch_kernel(launches.kernel(), extent(tiled.grid), extent(tiled.block), one, cuda::stream());
   }
-  void launch_edges(dirac::CudaHopArgs& args, const HopCall& call, cudaStream_t stream) const {
+  /// Of the first `count` calls, a multiple of those that a thread has.
+  void launch(const Launches<dirac::ListWalk>& launches, std::size_t way, dirac::CudaHopListArgs args, Parity parity,
+              int count) const {
+    const dirac::ListWalk& list_walk = launches.ways().at(way);
+    const dirac::TiledLaunch tiled(dims(), parity, list_walk.walk);
+    const int groups = count / variant(false).calls_a_thread();
+    args.geometry = tiled.geometry;
+    args.count = count;
+    args.calls_abreast = list_walk.abreast;
+    args.calls_blocks = (groups + list_walk.abreast - 1) / list_walk.abreast;
+    dim3 grid = extent(tiled.grid), block = extent(tiled.block);
+    grid.x *= unsigned(args.calls_blocks);
+    block.y *= unsigned(args.calls_abreast);
+    launch_kernel(launches.kernel(), grid, block, args, cuda::stream());
+  }
+  /// Of a list that the ways are for.
+  template <class Way>
+  void launch_all(const Launches<Way>& launches, std::size_t way, const dirac::CudaHopListArgs& args,
+                  Parity parity) const {
+    constexpr bool one = std::is_same_v<Way, dirac::Walk>;
+    launch(launches, way, args, parity, one ? 0 : args.count);
+  }
+  void launch_edges(dirac::CudaHopListArgs& args, const HopCall& call, cudaStream_t stream) const {
     const cuda::DeviceArray<int>& sites = edge_sites_[int(call.parity)];
     if (sites.count() == 0) return;
     args.geometry = dirac::geometry_of(dims(), call.parity);
@@ -273,11 +388,16 @@ class CudaHop final : public HopKernel {
     args.edges.count = int(sites.count());
     launch_threads(variant_of(call).edge_kernel(), args.edges.count, args, stream);
   }
-  static void launch_threads(const void* kernel, std::int64_t count, dirac::CudaHopArgs& args, cudaStream_t stream) {
+  /// A thread for each of `count` sites and each call.
+  static void launch_threads(const void* kernel, std::int64_t count, dirac::CudaHopListArgs& args,
+                             cudaStream_t stream) {
     constexpr int threads = dirac::edge_threads;
-    launch_kernel(kernel, dim3(unsigned((count + threads - 1) / threads)), dim3(threads), args, stream);
+    const dim3 grid(unsigned((count + threads - 1) / threads * args.count));
+    launch_kernel(kernel, grid, dim3(threads), args, stream);
   }
-  static void launch_kernel(const void* kernel, dim3 grid, dim3 block, dirac::CudaHopArgs& args, cudaStream_t stream) {
+  static dim3 extent(const std::array<int, 3>& n) { return dim3(unsigned(n[0]), unsigned(n[1]), unsigned(n[2])); }
+  template <class Args>
+  static void launch_kernel(const void* kernel, dim3 grid, dim3 block, Args& args, cudaStream_t stream) {
     void* parameters[] = {&args};
     QUADRILLE_CUDA_CHECK(cudaLaunchKernel(kernel, grid, block, parameters, 0, stream));
   }
@@ -285,7 +405,7 @@ class CudaHop final : public HopKernel {
   HopSetup setup_;
   const KernelEntry& entry_;
   dirac::CudaLocalKernel local_;
-  dirac::CudaHopArgs args_;
+  dirac::CudaHopListArgs args_;
   std::array<cuda::DeviceArray<int>, 2> edge_sites_;  ///< by parity
   std::unique_ptr<CudaHalo> halo_;                    ///< null on the only rank
   mutable std::optional<HopVariant> variants_[2];     ///< without and with terms

@@ -51,16 +51,20 @@ struct SiteTerm {
   double number_twist() const { return blocks == nullptr ? twist : 0; }
 };
 
-/// y = L D x, or y = L D x + R z with z not null, L = on_sum, R = on_z: fields as Dslash has checked them. The number
-/// of L is not 0, nor that of R with blocks, and one of the two at most has blocks.
+/// y = L D x, or y = L D x + R z with z not null, L = on_sum, R = on_z, for every call of a list: fields as Dslash has
+/// checked them, at least one call, z of all or of none. The number of L is not 0, nor that of R with blocks, and one
+/// of the two at most has blocks.
 struct HopCall {
-  Field* y;
-  const Field* x;
-  const Field* z;
-  Parity parity;  ///< of y
+  OperandList list;
+  Parity parity;  ///< of every y
   Dagger dagger;
   SiteTerm on_sum, on_z;
 
+  bool has_z() const { return list.front().z != nullptr; }
+  /// The same for `count` calls of the list, from `first` on.
+  HopCall part(std::size_t first, std::size_t count) const {
+    return {list.subspan(first, count), parity, dagger, on_sum, on_z};
+  }
   /// Whether there is more than numbers.
   bool has_terms() const { return with_blocks() != nullptr || on_sum.twist != 0 || on_z.twist != 0; }
   const SiteTerm* with_blocks() const {
@@ -79,14 +83,15 @@ class HopKernel {
   virtual std::string name() const = 0;  ///< "wilson_half_12"
   /// What it is compiled for: "avx2", "sm_90".
   virtual std::string architecture() const = 0;
-  /// How the kernel sits on the device, once it has run: "128 registers, 0 bytes local, 16 of 64 warps, walk
-  /// 16x4x2x4/2". Empty on a CPU.
-  virtual std::string resources() const { return ""; }
+  /// How the kernel for lists of so many calls sits on the device, once it has run: "128 registers, 0 bytes local, 16
+  /// of 64 warps, walk 16x4x2x4/2". Empty on a CPU.
+  virtual std::string resources(std::size_t calls) const { return (void)calls, ""; }
   virtual void run(const HopCall& call) const = 0;
-  /// y = R z; x is not read.
+  /// y = R z for every call of the list; x is not read.
   virtual void run_local(const HopCall& call) const = 0;
-  /// In how many ways it can be launched, which run() chooses from: the bits are the same in each.
-  virtual std::size_t ways() const { return 1; }
+  /// In how many ways it can be launched for lists of so many calls, which run() chooses from: the bits are the same in
+  /// each.
+  virtual std::size_t ways(std::size_t calls) const { return (void)calls, 1; }
   virtual void run_in(std::size_t way, const HopCall& call) const { (void)way, run(call); }
 };
 

@@ -7,23 +7,29 @@
 
 namespace quadrille::dirac {
 
-/// out = L (b D in) (+ R z) on one parity, with the site-local L and R of codegen/terms.py. Numbers are in the kernel's
-/// storage format; the layout is that of core/layout/vector_layout.h. `in` lies on the other parity; out must not
-/// overlap in, and may be z.
-struct DslashArgs {
+/// The fields of one call of a list.
+struct DslashFields {
   void* out;
   float* out_norms;  ///< half precision only, as the other norms
   const void* in;
   const float* in_norms;
   const void* z;  ///< null: no xpay term
   const float* z_norms;
+  const void* ghosts[8];  ///< of each direction [place][12][lane]: projected half spinors of another rank
+  const float* ghost_norms[8];
+};
+
+/// out = L (b D in) (+ R z) on one parity for every call of a list, with the site-local L and R of codegen/terms.py.
+/// Numbers are in the kernel's storage format; the layout is that of core/layout/vector_layout.h. `in` lies on the
+/// other parity; out must not overlap in, and may be z.
+struct DslashArgs {
+  const DslashFields* calls;
+  int count;                       ///< of calls; a block's links come from memory for the first
   const void* spatial_links;       ///< of the output's sites, with directions hops::spatial
   const void* time_links;          ///< of the output's sites, with directions hops::time
   const std::int32_t* blocks;      ///< the blocks to work on; null: those from begin to end
   const std::uint8_t* outside;     ///< [block], bit d: the neighbour in direction d is another rank's; null: none is
   const std::int32_t* neighbours;  ///< [block][direction 0..7]: a block, or outside of this rank a place in ghosts
-  const void* ghosts[8];           ///< of each direction [place][12][lane]: projected half spinors of another rank
-  const float* ghost_norms[8];
   const std::uint8_t* wraps;  ///< [block], bit d: direction d crosses the edge of the sub-lattices or needs a phase
   const void* rotations[8];   ///< lane permutation of each direction: V integers of the compute type's size
   const void* phases[8];      ///< boundary factor of each direction: V real parts, then V imaginary parts

@@ -5,6 +5,7 @@
 #include "core/field/convert.h"
 
 #include <cmath>
+#include <deque>
 #include <utility>
 
 namespace quadrille {
@@ -72,10 +73,24 @@ void WilsonOperator::take_site_matrices(const ForeignBlocks& from) const {
   clover_->take(from);
 }
 
-void WilsonOperator::apply(Field& y, const Field& x, Dagger dagger) const {
+namespace {
+
+/// The parities of a call that a hop to parity `p` of the result works on.
+struct Halves {
+  Halves(const Operands& of, Parity p) : y(of.y->parity(p)), x(of.x->parity(opposite(p))), z(of.x->parity(p)) {}
+
+  Field y;
+  const Field x, z;
+};
+
+}  // namespace
+
+void WilsonOperator::apply_each(OperandList list, Dagger dagger) const {
   for (Parity p : {Parity::Even, Parity::Odd}) {
-    Field result = y.parity(p);
-    dslash_.apply(result, x.parity(opposite(p)), dagger, {-0.5}, a(1, dagger), x.parity(p));
+    std::deque<Halves> halves;
+    for (const Operands& call : list) halves.emplace_back(call, p);
+    const auto of = [&](std::size_t i) { return Operands{&halves[i].y, &halves[i].x, &halves[i].z}; };
+    dslash_.apply_each(operands_for(list, of), dagger, {-0.5}, a(1, dagger));
   }
 }
 
@@ -90,24 +105,24 @@ double WilsonOperator::preconditioned_flops(bool symmetric) const {
 }
 
 // H = -D/2
-void WilsonOperator::subtract_hop(Field& y, const Field& z, const Field& x, Dagger dagger) const {
-  dslash_.apply(y, x, dagger, {0.5}, {1}, z);
+void WilsonOperator::subtract_hop(OperandList list, Dagger dagger) const {
+  dslash_.apply_each(list, dagger, {0.5}, {1});
 }
 
-void WilsonOperator::inverse_diagonal_hop(Field& y, const Field& x, Dagger dagger) const {
-  dslash_.apply(y, x, dagger, inverse_a(-0.5, dagger));
+void WilsonOperator::inverse_diagonal_hop(OperandList list, Dagger dagger) const {
+  dslash_.apply_each(list, dagger, inverse_a(-0.5, dagger));
 }
 
-void WilsonOperator::diagonal_minus_hop(Field& y, const Field& z, const Field& x, Dagger dagger) const {
-  dslash_.apply(y, x, dagger, {0.5}, a(1, dagger), z);
+void WilsonOperator::diagonal_minus_hop(OperandList list, Dagger dagger) const {
+  dslash_.apply_each(list, dagger, {0.5}, a(1, dagger));
 }
 
-void WilsonOperator::subtract_inverse_diagonal_hop(Field& y, const Field& z, const Field& x, Dagger dagger) const {
-  dslash_.apply(y, x, dagger, inverse_a(0.5, dagger), {1}, z);
+void WilsonOperator::subtract_inverse_diagonal_hop(OperandList list, Dagger dagger) const {
+  dslash_.apply_each(list, dagger, inverse_a(0.5, dagger), {1});
 }
 
-void WilsonOperator::inverse_diagonal(Field& y, const Field& z, Dagger dagger) const {
-  dslash_.apply_local(y, inverse_a(1, dagger), z);
+void WilsonOperator::inverse_diagonal(OperandList list, Dagger dagger) const {
+  dslash_.apply_local_each(list, inverse_a(1, dagger));
 }
 
 std::unique_ptr<DiracOperator> WilsonOperator::converted_dirac(const OperatorForm& form) const {

@@ -34,7 +34,8 @@ class WilsonOperator final : public DiracOperator {
 
   const FieldDesc& field_desc() const override { return full_; }
   const OperatorForm& form() const override { return dslash_.form(); }
-  void apply(Field& y, const Field& x, Dagger dagger) const override;
+  void apply(Field& y, const Field& x, Dagger dagger) const override { apply_each(only({&y, &x}), dagger); }
+  void apply_each(OperandList list, Dagger dagger) const override;
   double flops() const override;
   double preconditioned_flops(bool symmetric) const override;
   double mass() const override { return parameters_.mass; }
@@ -43,11 +44,11 @@ class WilsonOperator final : public DiracOperator {
   void take_site_matrices(const ForeignBlocks& from) const override;
   const Dslash& dslash() const { return dslash_; }
 
-  void subtract_hop(Field& y, const Field& z, const Field& x, Dagger dagger) const override;
-  void inverse_diagonal_hop(Field& y, const Field& x, Dagger dagger) const override;
-  void diagonal_minus_hop(Field& y, const Field& z, const Field& x, Dagger dagger) const override;
-  void subtract_inverse_diagonal_hop(Field& y, const Field& z, const Field& x, Dagger dagger) const override;
-  void inverse_diagonal(Field& y, const Field& z, Dagger dagger) const override;
+  void subtract_hop(OperandList list, Dagger dagger) const override;
+  void inverse_diagonal_hop(OperandList list, Dagger dagger) const override;
+  void diagonal_minus_hop(OperandList list, Dagger dagger) const override;
+  void subtract_inverse_diagonal_hop(OperandList list, Dagger dagger) const override;
+  void inverse_diagonal(OperandList list, Dagger dagger) const override;
 
   std::unique_ptr<DiracOperator> converted_dirac(const OperatorForm& form) const override;
   void enter(Field& mine, const Field& original) const override;

@@ -3,7 +3,8 @@
 Named temporaries, one term a line: psi components are loaded by the projection, h is the half spinor, u the link, v the
 link times the half spinor, a the accumulated result. A suffix r or i is the real or imaginary part. The two spins of a
 half spinor go one after the other, so that what is alive at a time nearly fits 16 registers: three colors of h and v.
-Every hop asks for what it will read in the next block.
+Calls of a list follow each other in each block, so that its links come from memory once and then from the first-level
+cache. Every hop asks for what it will read in the next call, or in the next block.
 In half precision quanta are added as integers, and links and spinors stay whole numbers until the sum: `unit` carries
 the quanta, the norm of the neighbour and the factor of the hop.
 The links of all hops lie with the site that they lead to, backward ones too: they are never rotated, and are read as one
@@ -138,13 +139,13 @@ def link_address(kernel, hop, block):
 
 
 def prefetch_lines(kernel, hop):
-    lines = [f"const std::int64_t there = next_neighbours[{hop.direction}];"]
-    lines += [f"prefetch<{HALF_SPINOR} * V>(in_{side} + there * {SPINOR} * V);" for side in spinor_pointers(hop)]
+    lines = [f"const std::int64_t there = neighbours_ahead[{hop.direction}];"]
+    lines += [f"prefetch<{HALF_SPINOR} * V>(ahead_{side} + there * {SPINOR} * V);" for side in spinor_pointers(hop)]
     if kernel["precision"] == "half":
-        lines.append("prefetch<V>(args.in_norms + there * V);")
-    condition = f"if ({link_needed(hop, 'next_wraps')}) " if hop.mu == 3 else ""
-    lines.append(f"{condition}prefetch<{int(kernel['reconstruct'])} * V>({link_address(kernel, hop, 'next')});")
-    return ["{  // the next block's"] + ["  " + line for line in lines] + ["}"]
+        lines.append("prefetch<V>(ahead.in_norms + there * V);")
+    needed = f"last && ({link_needed(hop, 'next_wraps')})" if hop.mu == 3 else "last"
+    lines.append(f"if ({needed}) prefetch<{int(kernel['reconstruct'])} * V>({link_address(kernel, hop, 'next')});")
+    return ["{  // what comes next"] + indented(lines) + ["}"]
 
 
 def link_needed(hop, wraps):
@@ -186,9 +187,9 @@ def hop_lines(kernel, hop, started):
     body = prefetch_lines(kernel, hop)
     body.append(f"const std::int64_t there = neighbours[{hop.direction}];")
     body += [f"const Number* {side} = in_{side} + there * {SPINOR} * V;" for side in spinor_pointers(hop)]
-    body.append(f"const Number* ghost = edges ? static_cast<const Number*>(args.ghosts[{hop.direction}]) + there * {HALF_SPINOR} * V : nullptr;")
+    body.append(f"const Number* ghost = edges ? static_cast<const Number*>(fields.ghosts[{hop.direction}]) + there * {HALF_SPINOR} * V : nullptr;")
     if kernel["precision"] == "half":
-        body.append(f"const float* norms = {outside(hop)} ? args.ghost_norms[{hop.direction}] : args.in_norms;")
+        body.append(f"const float* norms = {outside(hop)} ? fields.ghost_norms[{hop.direction}] : fields.in_norms;")
         body.append(f"Real unit = load<SingleStorage, V>(norms + there * V) * (quantum * {hop.coefficient});")
     with_link = hop_with_link(kernel, hop, started)
     if hop.mu == 3:
@@ -207,16 +208,16 @@ def site(operator, kernel):
     """How a block of sites reads z and chiral blocks."""
     half, size = kernel["precision"] == "half", operator.BLOCKS.numbers
     given = lambda of: argument(operator, of)
-    load_z = [f"const Number* z_{side} = static_cast<const Number*>(args.z) + (block * {SPINOR} + args.{side}) * V;" for side in SIDES]
+    load_z = [f"const Number* z_{side} = static_cast<const Number*>(fields.z) + (block * {SPINOR} + args.{side}) * V;" for side in SIDES]
 
     def load_blocks(of, chirality):
         unit = [f"const Real unit = load<SingleStorage, V>({given(of)}_norms + block * V) * quantum;"] if half else []
         return [f"const Number* numbers = static_cast<const Number*>({given(of)}[{chirality}]) + block * {2 * size} * V;"] + unit
 
-    z_norm = "load<SingleStorage, V>(args.z_norms + block * V)"
+    z_norm = "load<SingleStorage, V>(fields.z_norms + block * V)"
     return Site(
         scalar=lambda of: f"T({given(of)})",
-        has_z="args.z != nullptr",
+        has_z="fields.z != nullptr",
         blocks_on_z=f"{given(operator.BLOCKS.of)}_on_z",
         load_z=load_z,
         z=lambda side, index: load_number(f"z_{side}", index),
@@ -236,7 +237,8 @@ def with_blocks_source(operator, kernel):
     code = "\n".join(indented(lines))
     return f"""/// Chiral blocks on the hops' sum, which becomes the result, or on z.
 template <int V>
-[[gnu::noinline]] void with_blocks(const DslashArgs& args, std::int64_t block, Vec<{REAL[kernel['precision']]}, V> (&sum)[{SPINOR}]) {{
+[[gnu::noinline]] void with_blocks(const DslashArgs& args, const DslashFields& fields, std::int64_t block,
+                                   Vec<{REAL[kernel['precision']]}, V> (&sum)[{SPINOR}]) {{
   {types(kernel)}
 {code}
 }}
@@ -250,7 +252,7 @@ def result_lines(operator, kernel):
     lines = [f"{x} *= T({argument(operator, number.of)});" for x in names]
     twisted = argument(operator, twist.of)
     lines += when(f"{twisted} != 0", [f"const T twist = T({twisted});", *twist_lines("a", "twist")])
-    with_blocks = [f"Real sum[{SPINOR}] = {{{', '.join(names)}}};", "with_blocks<V>(args, block, sum);"]
+    with_blocks = [f"Real sum[{SPINOR}] = {{{', '.join(names)}}};", "with_blocks<V>(args, fields, block, sum);"]
     with_blocks += [f"{x} = sum[{k}];" for k, x in enumerate(names)]
     lines += either(site(operator, kernel).has_blocks(operator.BLOCKS.of), with_blocks, sum_and_z_lines(operator, site(operator, kernel)))
     return lines + result_stores(kernel)
@@ -266,12 +268,12 @@ def result_stores(kernel):
             f"Real result[{SPINOR}];",
             f"for (int i = 0; i < {HALF_SPINOR}; ++i) result[args.upper + i] = upper_result[i];",
             f"for (int i = 0; i < {HALF_SPINOR}; ++i) result[args.lower + i] = lower_result[i];",
-            f"Number* numbers = static_cast<Number*>(args.out) + block * {SPINOR} * V;",
-            "float* norms = args.out_norms + block * V;",
+            f"Number* numbers = static_cast<Number*>(fields.out) + block * {SPINOR} * V;",
+            "float* norms = fields.out_norms + block * V;",
         ]
         return lines + either("args.stream", [f"store_half<true, V>(numbers, norms, result, {SPINOR});"],
                               [f"store_half<false, V>(numbers, norms, result, {SPINOR});"])
-    lines = [f"Number* out_{side} = static_cast<Number*>(args.out) + (block * {SPINOR} + args.{side}) * V;" for side in SIDES]
+    lines = [f"Number* out_{side} = static_cast<Number*>(fields.out) + (block * {SPINOR} + args.{side}) * V;" for side in SIDES]
     stores = {past: [f"store<{past}, T, V>(out_{side} + {index} * V, {x});" for x, side, index in components()]
               for past in ("true", "false")}
     return lines + either("args.stream", stores["true"], stores["false"])
@@ -293,9 +295,25 @@ def coefficients(operator):
     return f"const T {', '.join(terms)};"
 
 
-def kernel_source(operator, kernel):
-    half = kernel["precision"] == "half"
+def call_lines(operator, kernel):
+    """The hops and terms of one call in a block."""
     started = set()
+    lines = ["Real " + ", ".join(x for x, _, _ in components()) + ";"]
+    for hop in operator.SPATIAL_HOPS:
+        lines += hop_lines(kernel, hop, started)
+    if kernel["precision"] != "half":
+        lines += [f"{x} *= spatial;" for x, _, _ in components()]
+    for hop in operator.TIME_HOPS:
+        lines += hop_lines(kernel, hop, started)
+    return lines + result_lines(operator, kernel)
+
+
+def spinor_halves(prefix, fields):
+    """Where the upper and the lower spins of a call's `in` begin."""
+    return [f"const Number* const {prefix}_{side} = static_cast<const Number*>({fields}.in) + args.{side} * V;" for side in SIDES]
+
+
+def kernel_source(operator, kernel):
     body = [
         "const std::int64_t block = listed ? args.blocks[at] : at;",
         "const std::int32_t* neighbours = args.neighbours + block * 8;",
@@ -305,20 +323,19 @@ def kernel_source(operator, kernel):
         "const std::int64_t next = listed ? args.blocks[later] : later;",
         "const std::int32_t* next_neighbours = args.neighbours + next * 8;",
         "const unsigned next_wraps = args.wraps[next];",
+        "for (int call = 0; call < args.count; ++call) {",
     ]
-    body.append("Real " + ", ".join(x for x, _, _ in components()) + ";")
-    for hop in operator.SPATIAL_HOPS:
-        body += hop_lines(kernel, hop, started)
-    if not half:
-        body += [f"{x} *= spatial;" for x, _, _ in components()]
-    for hop in operator.TIME_HOPS:
-        body += hop_lines(kernel, hop, started)
-    body += result_lines(operator, kernel)
+    call = ["const bool last = call + 1 == args.count;",
+            "const DslashFields &fields = args.calls[call], &ahead = args.calls[last ? 0 : call + 1];"]
+    call += spinor_halves("in", "fields") + spinor_halves("ahead", "ahead")
+    call += ["const std::int32_t* neighbours_ahead = last ? next_neighbours : neighbours;"] + call_lines(operator, kernel)
+    body += indented(call) + ["}"]
     code = "\n".join("    " + line for line in body)
     spinor, link = spinor_bytes(kernel), link_bytes(kernel)
     return f"""// {name(kernel)}: generated by codegen/gen.py from line {kernel['line']} of codegen/kernels.yaml. Do not edit.
 //
-// out = b D in (+ a z), over blocks [begin, end) of one parity, or of a list of them, D the hopping term of codegen/operators/{operator.NAME}.py.
+// out = b D in (+ a z) for each call of a list, over blocks [begin, end) of one parity, or of a list of them, D the
+// hopping term of codegen/operators/{operator.NAME}.py.
 // {operator.FLOPS_PER_SITE} flops per site; bytes per site: {8 * link + 2 * spinor} (8 links of {link}, one spinor of {spinor} read, one written),
 // {spinor} more with z; in temporal gauge {2 * link} fewer.
 {OPENING}
@@ -330,8 +347,6 @@ template <int V, bool edges>
 void run(const DslashArgs& args, std::int64_t begin, std::int64_t end) {{
   {types(kernel)}
   using Mask = Vec<IntOf<T>, V>;
-  const Number* const in_upper = static_cast<const Number*>(args.in) + args.upper * V;
-  const Number* const in_lower = static_cast<const Number*>(args.in) + args.lower * V;
   const Number* const spatial_links = static_cast<const Number*>(args.spatial_links);
   const Number* const time_links = static_cast<const Number*>(args.time_links);
   const bool listed = args.blocks != nullptr;
@@ -421,10 +436,10 @@ void pack(const PackArgs& args, std::int64_t begin, std::int64_t end) {{
 def local_source(operator, kernel, stem):
     """The kernel of site-local terms on z: with blocks the sum is 0."""
     names = [x for x, _, _ in components()]
-    with_blocks = [f"Real sum[{SPINOR}] = {{}};", "with_blocks<V>(args, block, sum);", *(f"{x} = sum[{k}];" for k, x in enumerate(names))]
+    with_blocks = [f"Real sum[{SPINOR}] = {{}};", "with_blocks<V>(args, fields, block, sum);", *(f"{x} = sum[{k}];" for k, x in enumerate(names))]
     without = z_lines(operator, site(operator, kernel), "a", False)
     lines = [declared(names)] + either(site(operator, kernel).has_blocks(operator.BLOCKS.of), with_blocks, without) + result_stores(kernel)
-    code = "\n".join("    " + line for line in lines)
+    code = "\n".join("      " + line for line in lines)
     return f"""// {stem}: generated by codegen/gen.py for codegen/operators/{operator.NAME}.py. Do not edit.
 //
 // out = R z, R site-local, over blocks [begin, end) of one parity.
@@ -434,7 +449,10 @@ template <int V>
 void run(const DslashArgs& args, std::int64_t begin, std::int64_t end) {{
   {types(kernel)}
   for (std::int64_t block = begin; block < end; ++block) {{
+    for (int call = 0; call < args.count; ++call) {{
+      const DslashFields& fields = args.calls[call];
 {code}
+    }}
   }}
   if (args.stream) stream_fence();
 }}

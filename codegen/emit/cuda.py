@@ -11,6 +11,9 @@ mantissa then holds it (core/numbers/half_words.h): the first number is put ther
 product of 16-bit numbers. They go through different pipes of the device; dot products alone fill theirs. Quanta stay whole
 numbers until the sum: `unit` carries the quanta, the norm of the neighbour and `factor`.
 A body is a function of a site, which the host can run too: tests do, where there is no GPU.
+Lists of calls have kernels of their own. A thread works on some calls, whose links it decodes once; others of the list have
+other threads of the block, which find the links in the first-level cache. What temporal gauge and edges change, these kernels
+are told, so that there is one with and one without site-local terms.
 """
 
 import typing
@@ -63,6 +66,10 @@ ROWS = (0, 2, 1)
 # The slices that a thread has of its block's column (dirac/cuda/hop.cuh), by measurement. In double a loop takes registers
 # that the body needs.
 SLICES = {"double": "one", "single": "anew", "half": "stepped", "half_12": "anew"}
+
+
+# Kernels for lists of calls: calls of a thread, and threads of a block at most.
+LISTS = {"double": (2, 256), "single": (2, 384), "half": (2, 384)}
 
 
 def file_name(stem):
@@ -162,29 +169,29 @@ def phase_lines(hop):
     return lines + ["}"]
 
 
-def load_links(kernel, hop):
+def load_links(kernel, hop, load):
     numbers = int(kernel["reconstruct"])
     field, before = ("time_links", 0) if hop.mu == 3 else ("spatial_links", 2 * hop.mu)
     before = (before + (0 if hop.forward else 1)) * numbers
     site_numbers = (2 if hop.mu == 3 else 6) * numbers
-    return load_lines(kernel, "l", "load_once", f"args.{field}", "site", numbers, site_numbers, before)
+    return load_lines(kernel, "l", load, f"args.{field}", "site", numbers, site_numbers, before)
 
 
 def scales(kernel, hop, source):
     return unit_scales(kernel, hop, source) if kernel["precision"] == "half" else ["factor * "] * 3
 
 
-def link_of(kernel, hop):
-    """The link as 18 numbers, its quantum taken into `unit`."""
-    lines = load_links(kernel, hop)
-    lines += link_lines(kernel, lambda k: member(kernel, "l", int(kernel["reconstruct"]), k))
-    if kernel["precision"] == "half":
-        lines.append("unit *= quantum;  // of the link")
-    return lines
+def link_of(kernel, hop, load):
+    """The link as 18 numbers."""
+    return load_links(kernel, hop, load) + link_lines(kernel, lambda k: member(kernel, "l", int(kernel["reconstruct"]), k))
+
+
+def quantum_of_link(kernel):
+    return ["unit *= quantum;  // of the link"] if kernel["precision"] == "half" else []
 
 
 def spin_after_spin(kernel, hop, started):
-    lines = []
+    lines = quantum_of_link(kernel)
     for a in range(2):
         spin = projection_lines(kernel, hop, a) + row_2_lines(kernel, hop, a) + product_lines(hop, a)
         spin += accumulation_lines(hop, a, "v", started, scales(kernel, hop, "v"))
@@ -200,7 +207,7 @@ def spins_together(kernel, hop, started):
 
 
 def rows_of_products(kernel, hop, started):
-    lines = []
+    lines = quantum_of_link(kernel)
     for a in range(2):
         spin = row_2_lines(kernel, hop, a)
         for c in ROWS:
@@ -215,12 +222,16 @@ def without_link(kernel, hop, started):
 
 
 def load_neighbour(kernel, hop):
-    """The groups that the projection reads."""
-    lines = [f"const unsigned there = unsigned(here.neighbour<{hop.direction}>(args.geometry));"]
+    """The groups that the projection reads, and what turns them into numbers."""
+    lines = []
     for k, (side, names) in enumerate((("upper", "p"), ("lower", "q"))):
         if side in spinor_pointers(hop):
-            lines += load_lines(kernel, names, "load_shared", f"args.in[{k}]", "there", HALF_SPINOR, SPINOR)
+            lines += load_lines(kernel, names, "load_shared", f"fields.in[{k}]", "there", HALF_SPINOR, SPINOR)
     return lines
+
+
+def neighbour(hop):
+    return f"const unsigned there = unsigned(here.neighbour<{hop.direction}>(args.geometry));"
 
 
 def edge_and_factor(hop):
@@ -237,17 +248,41 @@ def as_block(hop, lines):
     return [f"{{  // {hop.formula}"] + ["  " + line for line in lines] + ["}"]
 
 
-def hop_lines(kernel, hop, started):
-    """A hop of a site at no special edge."""
-    lines = edge_and_factor(hop) + load_neighbour(kernel, hop)
+def for_each_call(lines):
+    """Of a thread; the loop is unrolled, and what arrays have for each call stays in registers."""
+    return ["QUADRILLE_UNROLL", "for (int call = 0; call < calls; ++call) {", *indented(lines), "}"]
+
+
+def sums():
+    """Names for the sums of one call."""
+    return declared((f"&{x} = sums[call][{k}]" for k, (x, _, _) in enumerate(components())))
+
+
+def neighbours(kernel, hop):
+    """Lines that load the neighbours of all calls, and those that name what one call's gave."""
+    loads = load_neighbour(kernel, hop)
+    groups = [line.split()[1:3] for line in loads]  # "const float4 p0 = ..."
+    arrays = [f"{vector} {group}s[calls];" for vector, group in groups]
+    filled = [f"{group}s[call] = {line.split(' = ', 1)[1]}" for (_, group), line in zip(groups, loads)]
+    named = [f"const {vector}& {group} = {group}s[call];" for vector, group in groups]
     if kernel["precision"] == "half":
-        lines.append("Real unit = " + unit_of("load_shared(args.in_norms + there)"))
+        arrays.append("Real units[calls];")
+        filled.append("units[call] = " + unit_of("load_shared(fields.in_norms + there)"))
+        named.append("Real& unit = units[call];")
+    return arrays + for_each_call(["const CudaHopFields& fields = first[call];", *filled]), named
+
+
+def hop_lines(kernel, hop, started):
+    """A hop of a site at no special edge: what all calls find at the neighbour, the link, and for each call their product."""
+    load, named = neighbours(kernel, hop)
     by_spins = spins_together if kernel["precision"] == "double" else spin_after_spin
-    with_link = link_of(kernel, hop) + by_spins(kernel, hop, started)
+    with_link = link_of(kernel, hop, "load_common<time_links>")
+    with_link += for_each_call([sums(), *named, *by_spins(kernel, hop, started)])
     if hop.mu == 3:
         projected = projection_lines(kernel, hop, 0) + projection_lines(kernel, hop, 1)
-        with_link = either("!temporal_gauge || edge", with_link, projected + without_link(kernel, hop, started))
-    return as_block(hop, lines + with_link)
+        without = for_each_call([sums(), *named, *projected, *without_link(kernel, hop, started)])
+        with_link = either("loads_time_link<time_links>(args, edge)", with_link, without)
+    return as_block(hop, edge_and_factor(hop) + [neighbour(hop)] + load + with_link)
 
 
 def edge_hop_lines(kernel, hop, started):
@@ -256,15 +291,15 @@ def edge_hop_lines(kernel, hop, started):
     numbers = [x + part for a in range(2) for x in spin_names("h", a) for part in "ri"]
     lines = edge_and_factor(hop) + ["Real " + ", ".join(numbers) + ";"] + (["Real unit;"] if half else [])
     ghost = [f"const unsigned at = unsigned(here.face_index<{d}>(args.geometry));"]
-    ghost += load_lines(kernel, "p", "load_once", f"args.edges.ghosts[{d}]", "at", HALF_SPINOR, HALF_SPINOR)
+    ghost += load_lines(kernel, "p", "load_once", f"args.edges.ghosts_of<{d}>(call)", "at", HALF_SPINOR, HALF_SPINOR)
     ghost += [f"{h} = {member(kernel, 'p', HALF_SPINOR, k)};" for k, h in enumerate(numbers)]
-    local = load_neighbour(kernel, hop)
+    local = [neighbour(hop)] + load_neighbour(kernel, hop)
     local += [f"{h} = {expression};" for a in range(2) for h, expression in projections(kernel, hop, a)]
     if half:
-        ghost.append("unit = " + unit_of(f"load_shared(args.edges.ghost_norms[{d}] + at)"))
-        local.append("unit = " + unit_of("load_shared(args.in_norms + there)"))
+        ghost.append("unit = " + unit_of(f"load_shared(args.edges.ghost_norms_of<{d}>(call) + at)"))
+        local.append("unit = " + unit_of("load_shared(fields.in_norms + there)"))
     lines += either(f"edge && args.edges.ghosts[{d}] != nullptr", ghost, local) + phase_lines(hop)
-    with_link = link_of(kernel, hop) + rows_of_products(kernel, hop, started)
+    with_link = link_of(kernel, hop, "load_once") + rows_of_products(kernel, hop, started)
     if hop.mu == 3:
         needed = f"!temporal_gauge || (edge && args.edges.of_lattice[{d}])"
         with_link = either(needed, with_link, without_link(kernel, hop, started))
@@ -281,25 +316,25 @@ def norm_lines(numbers, place):
             f"{place} = norm;"]
 
 
-def site(operator, kernel):
-    """How a thread reads z and blocks."""
+def site(operator, kernel, load):
+    """How a thread reads z, and blocks by `load`."""
     half, size = kernel["precision"] == "half", operator.BLOCKS.numbers
     given = lambda of: argument(operator, of)
     load_z = []
     for k, names in enumerate("pq"):
-        load_z += load_lines(kernel, names, "load_own", f"args.z[{k}]", "site", HALF_SPINOR, SPINOR)
+        load_z += load_lines(kernel, names, "load_own", f"fields.z[{k}]", "site", HALF_SPINOR, SPINOR)
 
     def load_blocks(of, chirality):
         unit = [f"const Real unit = load_shared({given(of)}_norms + site) * quantum;"] if half else []
-        return unit + load_lines(kernel, "c", "load_once", f"{given(of)}[{chirality}]", "site", size, 2 * size)
+        return unit + load_lines(kernel, "c", load, f"{given(of)}[{chirality}]", "site", size, 2 * size)
 
     return Site(
         scalar=lambda of: "scalars.a" if of == operator.ON_Z[0].of else f"T({given(of)})",
-        has_z="args.z[0] != nullptr",
+        has_z="fields.z[0] != nullptr",
         blocks_on_z=f"{given(operator.BLOCKS.of)}_on_z",
         load_z=load_z,
         z=lambda side, index: member(kernel, "p" if side == "upper" else "q", HALF_SPINOR, index),
-        z_scale=lambda x, of: ([f"const Real {x} = args.z_norms[site] * (quantum * {of});"], x) if half else ([], of),
+        z_scale=lambda x, of: ([f"const Real {x} = fields.z_norms[site] * (quantum * {of});"], x) if half else ([], of),
         has_blocks=lambda of: f"{given(of)}[0] != nullptr",
         load_blocks=load_blocks,
         block=lambda _, index: member(kernel, "c", size, index),
@@ -307,9 +342,9 @@ def site(operator, kernel):
     )
 
 
-def result_lines(operator, kernel):
+def result_lines(operator, kernel, load):
     """The site-local terms on the hops' sum, which carries b, and on z; the result is stored past the caches."""
-    here = site(operator, kernel)
+    here = site(operator, kernel, load)
     twist = here.scalar(operator.ON_SUM[1].of)
     terms = when(f"{twist} != 0", twist_lines("a", twist))
     terms += either(here.has_blocks(operator.BLOCKS.of), local_lines(operator, here), sum_and_z_lines(operator, here))
@@ -318,9 +353,9 @@ def result_lines(operator, kernel):
 
 
 def result_stores(kernel):
-    lines = norm_lines([x for x, _, _ in components()], "args.out_norms[site]") if kernel["precision"] == "half" else []
+    lines = norm_lines([x for x, _, _ in components()], "fields.out_norms[site]") if kernel["precision"] == "half" else []
     for k, side in enumerate(("upper", "lower")):
-        lines += store_lines(kernel, f"args.out[{k}]", "site", SPINOR, [x for x, s, _ in components() if s == side])
+        lines += store_lines(kernel, f"fields.out[{k}]", "site", SPINOR, [x for x, s, _ in components() if s == side])
     return lines
 
 
@@ -338,12 +373,22 @@ def store_lines(kernel, section, site, site_numbers, numbers):
     return lines
 
 
-def body(operator, kernel, lines_of_hop):
+def body(operator, kernel):
+    """Of a site at no special edge: all calls of a thread go through each hop together."""
     started = set()
-    lines = ["Real " + ", ".join(x for x, _, _ in components()) + ";"]
+    lines = [f"Real sums[calls][{SPINOR}];"]
     for hop in operator.SPATIAL_HOPS + operator.TIME_HOPS:
-        lines += lines_of_hop(kernel, hop, started)
-    return "\n".join(indented(lines + result_lines(operator, kernel)))
+        lines += hop_lines(kernel, hop, started)
+    result = result_lines(operator, kernel, "load_common<time_links>")
+    return "\n".join(indented(lines + for_each_call(["const CudaHopFields& fields = first[call];", sums(), *result])))
+
+
+def edge_body(operator, kernel):
+    started = set()
+    lines = ["const CudaHopFields& fields = args.calls[call];", declared(x for x, _, _ in components())]
+    for hop in operator.SPATIAL_HOPS + operator.TIME_HOPS:
+        lines += edge_hop_lines(kernel, hop, started)
+    return "\n".join(indented(lines + result_lines(operator, kernel, "load_once")))
 
 
 def types(kernel):
@@ -358,25 +403,33 @@ def kernel_source(operator, kernel):
     spinor, link = spinor_bytes(kernel), link_bytes(kernel)
     threads, blocks = BOUNDS[precision]
     slices = SLICES.get(f"{precision}_{kernel['reconstruct']}", SLICES[precision])
-    bodies = "\n".join(f"""template <bool temporal_gauge, bool site_terms>
-QUADRILLE_HOST_DEVICE void {name(kernel)}_{which}(const CudaHopArgs& args, const GroupedSite& here) {{
-  {types(kernel)}
+    lists = ", ".join(map(str, LISTS[precision]))
+    start = f"""{types(kernel)}
   const unsigned site = unsigned(here.site);
-  const CudaHopScalars<T>& scalars = args.scalars<T>();
-{body(operator, kernel, lines)}
-}}
-""" for which, lines in (("site", hop_lines), ("edge_site", edge_hop_lines)))
+  const CudaHopScalars<T>& scalars = args.scalars<T>();"""
     return f"""// {name(kernel)}: generated by codegen/gen.py from line {kernel['line']} of codegen/kernels.yaml. Do not edit.
 //
-// out = b D in (+ a z) for every site of one parity, D the hopping term of codegen/operators/{operator.NAME}.py.
+// out = b D in (+ a z) for each call of a list and every site of one parity, D the hopping term of codegen/operators/{operator.NAME}.py.
 // {operator.FLOPS_PER_SITE} flops per site; bytes per site: {8 * link + 2 * spinor} (8 links of {link}, one spinor of {spinor} read, one written),
 // {spinor} more with z; in temporal gauge {2 * link} fewer.
 #include "dirac/cuda/hop.cuh"
 
 namespace quadrille::dirac {{
 
-{bodies}
+template <TimeLinks time_links, bool site_terms, int calls>
+QUADRILLE_HOST_DEVICE void {name(kernel)}_site(const CudaHopShared& args, const CudaHopFields* first, const GroupedSite& here) {{
+  {start}
+{body(operator, kernel)}
+}}
+
+template <bool temporal_gauge, bool site_terms>
+QUADRILLE_HOST_DEVICE void {name(kernel)}_edge_site(const CudaHopListArgs& args, int call, const GroupedSite& here) {{
+  {start}
+{edge_body(operator, kernel)}
+}}
+
 QUADRILLE_CUDA_HOP({name(kernel)}, {threads}, {blocks}, {slices})
+QUADRILLE_CUDA_HOP_LISTS({name(kernel)}, {slices}, {lists})
 
 }}  // namespace quadrille::dirac
 """
@@ -391,16 +444,16 @@ def pack_lines(kernel, hop):
              "const unsigned there = unsigned(here.site);"]
     for k, (side, names) in enumerate((("upper", "p"), ("lower", "q"))):
         if side in spinor_pointers(hop):
-            lines += load_lines(kernel, names, "load_shared", f"args.in[{k}]", "there", HALF_SPINOR, SPINOR)
+            lines += load_lines(kernel, names, "load_shared", f"fields.in[{k}]", "there", HALF_SPINOR, SPINOR)
     found = [one for a in range(2) for one in projections(kernel, hop, a)]
     half = kernel["precision"] == "half"
     if half:
-        lines.append("const Real unit = load_shared(args.in_norms + there) * quantum;")
+        lines.append("const Real unit = load_shared(fields.in_norms + there) * quantum;")
     lines += [f"const Real {h} = {'unit * ' if half else ''}{expression};" for h, expression in found]
     numbers = [h for h, _ in found]
     if half:
-        lines += norm_lines(numbers, "face.out_norms[at]")
-    return lines + store_lines(kernel, "face.out", "at", HALF_SPINOR, numbers)
+        lines += norm_lines(numbers, "face.norms_of(call)[at]")
+    return lines + store_lines(kernel, "face.out_of(call)", "at", HALF_SPINOR, numbers)
 
 
 def pack_source(operator, kernel, stem):
@@ -417,8 +470,9 @@ def pack_source(operator, kernel, stem):
 
 namespace quadrille::dirac {{
 
-QUADRILLE_HOST_DEVICE void {stem}_site(const CudaPackArgs& args, int number, int index) {{
+QUADRILLE_HOST_DEVICE void {stem}_site(const CudaPackArgs& args, int call, int number, int index) {{
   {types(kernel)}
+  const CudaPackArgs::In& fields = args.calls[call];
   const CudaPackArgs::Face& face = args.faces[number];
   const unsigned at = unsigned(index);
   switch (face.direction) {{
@@ -437,19 +491,20 @@ QUADRILLE_CUDA_PACK({stem})
 
 def local_source(operator, kernel, stem):
     """The kernel of site-local terms on z: the sum is 0."""
-    here, names = site(operator, kernel), [x for x, _, _ in components()]
+    here, names = site(operator, kernel, "load_once"), [x for x, _, _ in components()]
     lines = [declared(f"{x} = 0" for x in names)]
     lines += either(here.has_blocks(operator.BLOCKS.of), local_lines(operator, here), z_lines(operator, here, "a", False))
     code = "\n".join(indented(lines + result_stores(kernel)))
     return f"""// {stem}: generated by codegen/gen.py for codegen/operators/{operator.NAME}.py. Do not edit.
 //
-// out = R z, R site-local, for every site of one parity.
+// out = R z, R site-local, for each call of a list and every site of one parity.
 #include "dirac/cuda/hop.cuh"
 
 namespace quadrille::dirac {{
 
-QUADRILLE_HOST_DEVICE void {stem}_site(const CudaHopArgs& args, int index) {{
+QUADRILLE_HOST_DEVICE void {stem}_site(const CudaHopListArgs& args, int call, int index) {{
   {types(kernel)}
+  const CudaHopFields& fields = args.calls[call];
   const unsigned site = unsigned(index);
   const CudaHopScalars<T>& scalars = args.scalars<T>();
 {code}

@@ -86,7 +86,6 @@ void require_vectors(const FieldDesc& desc) {
   const auto refuse = [](const std::string& what) {
     throw Error(ErrorCode::unsupported, "field algebra works on vectors of complex numbers, not on " + what);
   };
-  if (desc.nrhs != 1) refuse(fmt::format("{} right-hand sides", desc.nrhs));
   if (desc.holds_links()) refuse("links");
   if (desc.components() % 2 != 0 || desc.components() > most_site_numbers)
     refuse(fmt::format("{} with {} real numbers a site", desc.site.name, desc.components()));

@@ -82,7 +82,7 @@ void with_number_types(const Field& dst, const Field& src, F&& f) {
 
 void require_convertible(const FieldDesc& d, const FieldDesc& s) {
   require_site_numbers(d);
-  if (d.site != s.site || d.holds_links() || d.lattice != s.lattice || d.subset != s.subset || d.nrhs != s.nrhs) {
+  if (d.site != s.site || d.holds_links() || d.lattice != s.lattice || d.subset != s.subset) {
     throw Error(ErrorCode::internal, fmt::format("conversion of {} to {} on another lattice or subset, of another "
                                                  "format, or of links (core/gauge/gauge_store.h makes forms of those)",
                                                  s.site.name, d.site.name));

@@ -13,12 +13,11 @@ bool operator==(const SiteFormat& a, const SiteFormat& b) {
 }
 
 std::size_t FieldDesc::norms_offset() const {
-  return std::size_t(layout.sites(lattice->half_volume())) * std::size_t(nrhs) * std::size_t(components()) *
-         number_bytes(precision);
+  return std::size_t(layout.sites(lattice->half_volume())) * std::size_t(components()) * number_bytes(precision);
 }
 
 std::size_t FieldDesc::parity_bytes() const {
-  const std::size_t sites = std::size_t(layout.sites(lattice->half_volume())) * std::size_t(nrhs);
+  const std::size_t sites = std::size_t(layout.sites(lattice->half_volume()));
   return norms_offset() + (has_norms() ? sites * sizeof(float) : 0);
 }
 

@@ -40,7 +40,6 @@ struct QUADRILLE_API FieldDesc {
   Reconstruct reconstruct = Reconstruct::R18;  ///< of links; ignored for others
   std::uint8_t directions = hops::forward;     ///< of links: a set of `hops`; ignored for others
   Layout layout;
-  int nrhs = 1;  ///< right-hand sides; 1 until batched solvers arrive
   Backend* backend = nullptr;
 
   bool operator==(const FieldDesc&) const = default;

@@ -23,11 +23,10 @@ std::size_t at(std::int64_t block, int direction) { return std::size_t(block * 8
 
 const Field& in_vector_layout(const Field& field, std::size_t sections) {
   const FieldDesc& desc = field.desc();
-  if (desc.layout.grouped() || desc.subset != Subset::Full || desc.nrhs != 1 ||
+  if (desc.layout.grouped() || desc.subset != Subset::Full ||
       sections != std::size_t(desc.site.sections)) {
     refuse(
-        "a full field of one right-hand side in the vector layout and one SectionHalo for each of its sections are "
-        "needed");
+        "a full field in the vector layout and one SectionHalo for each of its sections are needed");
   }
   return field;
 }

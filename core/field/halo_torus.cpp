@@ -14,10 +14,10 @@ Divided divided(const Lattice& lattice) {
 }
 
 Dims torus_of(const Field& field, int depth) {
-  if (field.desc().subset != Subset::Full || field.desc().nrhs != 1 || depth < 1)
+  if (field.desc().subset != Subset::Full || depth < 1)
     throw Error(
         ErrorCode::internal,
-        fmt::format("a halo of depth {}: a full field of one right-hand side and a depth of 1 or more are needed",
+        fmt::format("a halo of depth {}: a full field and a depth of 1 or more are needed",
                     depth));
   const Dims& own = field.lattice().dims();
   const Divided split = divided(field.lattice());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/operator/operator.h"
+#include "core/operator/scratch_fields.h"
 
 #include <memory>
 #include <utility>
@@ -15,9 +16,10 @@ class NormalOperator final : public GaugeOperator {
   const FieldDesc& field_desc() const override { return a_->field_desc(); }
   const OperatorForm& form() const override { return a_->form(); }
   /// y = A^+ A x; the dagger changes nothing.
-  void apply(Field& y, const Field& x, Dagger) const override {
-    a_->apply(between_, x, Dagger::No);
-    a_->apply(y, between_, Dagger::Yes);
+  void apply(Field& y, const Field& x, Dagger dagger) const override { apply_each(only({&y, &x}), dagger); }
+  void apply_each(OperandList list, Dagger) const override {
+    a_->apply_each(operands_for(list, [&](std::size_t i) { return Operands{&between_[i], list[i].x}; }), Dagger::No);
+    a_->apply_each(operands_for(list, [&](std::size_t i) { return Operands{list[i].y, &between_[i]}; }), Dagger::Yes);
   }
   double flops() const override { return 2 * a_->flops(); }
   std::unique_ptr<GaugeOperator> converted(const OperatorForm& form) const override {
@@ -28,7 +30,7 @@ class NormalOperator final : public GaugeOperator {
 
  private:
   std::shared_ptr<const GaugeOperator> a_;
-  mutable Field between_;  ///< scratch of apply()
+  mutable ScratchFields between_;
 };
 
 }  // namespace quadrille

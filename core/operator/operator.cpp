@@ -8,6 +8,10 @@ std::string to_string(const OperatorForm& form) {
   return to_string(form.precision) + " " + to_string(form.reconstruct) + (form.temporal_gauge ? " temporal gauge" : "");
 }
 
+void LinearOperator::apply_each(OperandList list, Dagger dagger) const {
+  for (const Operands& call : list) apply(*call.y, *call.x, dagger);
+}
+
 std::string LinearOperator::form_name() const { return to_string(field_desc().precision); }
 
 void LinearOperator::enter(Field& mine, const Field& original) const { convert(mine, original); }

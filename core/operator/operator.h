@@ -6,7 +6,9 @@
 #include "core/numbers/precision.h"
 
 #include <memory>
+#include <span>
 #include <string>
+#include <vector>
 
 namespace quadrille {
 
@@ -23,6 +25,31 @@ struct OperatorForm {
 /// "half 12", "half 12 temporal gauge".
 QUADRILLE_API std::string to_string(const OperatorForm& form);
 
+/// The fields of one of several equal calls, of one right-hand side each: y is written, x and z are read; z is null
+/// where such calls have none.
+struct Operands {
+  Field* y;
+  const Field* x;
+  const Field* z = nullptr;
+};
+
+/// Many right-hand sides are a list of calls that differ only in their fields. The memory of each is its own: nothing
+/// is packed for a call, a right-hand side that is done leaves the list, and the bits of each are those of a call
+/// alone.
+using OperandList = std::span<const Operands>;
+
+/// The list of one call; `call` outlives it.
+inline OperandList only(const Operands& call) { return {&call, 1}; }
+
+/// A list as long as another: operands(i) of each i.
+template <class Make>
+std::vector<Operands> operands_for(OperandList list, Make&& operands) {
+  std::vector<Operands> made;
+  made.reserve(list.size());
+  for (std::size_t i = 0; i < list.size(); ++i) made.push_back(operands(i));
+  return made;
+}
+
 /// A linear map of fields that are vectors of complex numbers at each site. apply() allocates nothing and may be called
 /// from one thread at a time.
 class QUADRILLE_API LinearOperator {
@@ -33,6 +60,10 @@ class QUADRILLE_API LinearOperator {
   virtual const FieldDesc& field_desc() const = 0;
   /// y = A x, or A^dagger x. y is overwritten; y and x must not overlap.
   virtual void apply(Field& y, const Field& x, Dagger dagger) const = 0;
+  /// apply() for each y and x of a list (z is not used), with the bits of a call alone; fields that are written appear
+  /// once. What calls share, links above all, operators made from links read once for many. A list that is longer than
+  /// all before may allocate scratch, a few fields a call. Here: one call after the other.
+  virtual void apply_each(OperandList list, Dagger dagger) const;
   /// Floating-point operations of one apply(), by the standard count.
   virtual double flops() const = 0;
   /// Its form as reports name it: the precision, unless it is made from links.

@@ -11,8 +11,10 @@
 
 #ifdef __CUDACC__
 #include <cuda_runtime.h>
+#define QUADRILLE_UNROLL _Pragma("unroll")
 #else
 #include "dirac/cuda/host_device_types.h"
+#define QUADRILLE_UNROLL
 #endif
 
 namespace quadrille::dirac {
@@ -76,6 +78,23 @@ QUADRILLE_HOST_DEVICE Vector load_once(const Vector* p) {
 #else
   return *p;
 #endif
+}
+
+/// Which time links a kernel reads: all; in temporal gauge those of sites at the edges in t; or as its arguments say,
+/// which kernels for lists of calls do.
+enum class TimeLinks { all, at_edges, as_told };
+
+template <TimeLinks which>
+QUADRILLE_HOST_DEVICE bool loads_time_link(const CudaHopShared& args, bool edge) {
+  if constexpr (which == TimeLinks::all) return true;
+  if constexpr (which == TimeLinks::as_told) return edge || !args.temporal_gauge;
+  return edge;
+}
+
+/// Of links and blocks: threads of the block that work on other calls of a list read them too.
+template <TimeLinks which, class Vector>
+QUADRILLE_HOST_DEVICE Vector load_common(const Vector* p) {
+  return which == TimeLinks::as_told ? load_shared(p) : load_once(p);
 }
 
 /// Of z, which may be the result: not through the read-only path.
@@ -185,12 +204,12 @@ namespace quadrille::dirac {
 /// instructions.
 enum class Slices { one, anew, stepped };
 
-/// Calls body(here) for the sites of a thread.
-template <Slices slices, class Body>
-__device__ __forceinline__ void for_each_site(const GroupedGeometry& geometry, Body&& body) {
+/// Calls body(here) for the sites of a thread that stands at (tx(), ty(), threadIdx.z) of its tile, in the column of
+/// tiles with blockIdx.x = bx.
+template <Slices slices, class Row, class Body>
+__device__ __forceinline__ void for_each_site(const GroupedGeometry& geometry, int bx, Row&& ty, Body&& body) {
   const auto here = [&](int slice) {
-    return GroupedSite(geometry, int(fresh(threadIdx.x)), int(fresh(threadIdx.y)), int(fresh(threadIdx.z)),
-                       int(blockIdx.x), int(blockIdx.y), slice);
+    return GroupedSite(geometry, int(fresh(threadIdx.x)), ty(), int(fresh(threadIdx.z)), bx, int(blockIdx.y), slice);
   };
   if constexpr (slices == Slices::one) {
     body(here(int(blockIdx.z)));
@@ -207,55 +226,91 @@ __device__ __forceinline__ void for_each_site(const GroupedGeometry& geometry, B
   }
 }
 
-/// Calls body(index) for the threads with index < count.
+/// Calls body(here) for the sites of a thread: of one call.
+template <Slices slices, class Body>
+__device__ __forceinline__ void for_each_site(const GroupedGeometry& geometry, Body&& body) {
+  for_each_site<slices>(
+      geometry, int(blockIdx.x), [] { return int(fresh(threadIdx.y)); }, body);
+}
+
+/// Calls body(first, here) for the sites of a thread, `first` the first of the `calls` calls of the list that it works
+/// on, which the host has made a multiple of them.
+template <Slices slices, int calls, class Body>
+__device__ __forceinline__ void for_each_site_of_list(const CudaHopListArgs& args, Body&& body) {
+  const int tile = int(blockIdx.x) / args.calls_blocks, abreast = int(threadIdx.y) / args.geometry.tile_y;
+  const int first = ((int(blockIdx.x) - tile * args.calls_blocks) * args.calls_abreast + abreast) * calls;
+  if (first >= args.count) return;
+  const auto ty = [&] { return int(fresh(threadIdx.y)) % args.geometry.tile_y; };
+  for_each_site<slices>(args.geometry, tile, ty, [&](const GroupedSite& here) { body(first, here); });
+}
+
+/// Calls body(call, index) for the threads with index < count: blocks of all calls for the same indices follow each
+/// other.
 template <class Body>
-__device__ __forceinline__ void for_each_index(int count, Body&& body) {
-  const int index = int(blockIdx.x * blockDim.x + threadIdx.x);
-  if (index < count) body(index);
+__device__ __forceinline__ void for_each_index(int calls, int count, Body&& body) {
+  const int part = int(blockIdx.x) / calls, index = part * int(blockDim.x) + int(threadIdx.x);
+  if (index < count) body(int(blockIdx.x) - part * calls, index);
 }
 
 }  // namespace quadrille::dirac
 
 /// The kernels of generated bodies, and how the host finds them.
-#define QUADRILLE_CUDA_HOP(name, threads, blocks, slices)                                                        \
-  template <bool temporal_gauge, bool site_terms, bool inner>                                                    \
-  __global__ void __launch_bounds__(threads, blocks) name##_kernel(const __grid_constant__ CudaHopArgs args) {   \
-    for_each_site<Slices::slices>(args.geometry, [&](const GroupedSite& here) {                                  \
-      if (!inner || args.edges.inner(here)) name##_site<temporal_gauge, site_terms>(args, here);                 \
-    });                                                                                                          \
-  }                                                                                                              \
-  template <bool temporal_gauge, bool site_terms>                                                                \
-  __global__ void __launch_bounds__(edge_threads) name##_edge_kernel(const __grid_constant__ CudaHopArgs args) { \
-    for_each_index(args.edges.count, [&](int index) {                                                            \
-      name##_edge_site<temporal_gauge, site_terms>(args, GroupedSite(args.geometry, args.edges.sites[index]));   \
-    });                                                                                                          \
-  }                                                                                                              \
-  template <bool temporal_gauge, bool site_terms>                                                                \
-  CudaHopKernels name##_kernels() {                                                                              \
-    const auto pointer = [](auto* kernel) { return reinterpret_cast<const void*>(kernel); };                     \
-    return {pointer(&name##_kernel<temporal_gauge, site_terms, false>),                                          \
-            pointer(&name##_kernel<temporal_gauge, site_terms, true>),                                           \
-            pointer(&name##_edge_kernel<temporal_gauge, site_terms>), Slices::slices != Slices::one};            \
-  }                                                                                                              \
-  CudaHopKernels name##_cuda(bool temporal_gauge, bool site_terms) {                                             \
-    if (temporal_gauge) return site_terms ? name##_kernels<true, true>() : name##_kernels<true, false>();        \
-    return site_terms ? name##_kernels<false, true>() : name##_kernels<false, false>();                          \
+#define QUADRILLE_CUDA_HOP(name, threads, blocks, slices)                                                            \
+  template <TimeLinks time_links, bool site_terms, bool inner>                                                       \
+  __global__ void __launch_bounds__(threads, blocks) name##_kernel(const __grid_constant__ CudaHopArgs args) {       \
+    for_each_site<Slices::slices>(args.geometry, [&](const GroupedSite& here) {                                      \
+      if (!inner || args.edges.inner(here)) name##_site<time_links, site_terms, 1>(args, args.calls, here);          \
+    });                                                                                                              \
+  }                                                                                                                  \
+  template <bool temporal_gauge, bool site_terms>                                                                    \
+  __global__ void __launch_bounds__(edge_threads) name##_edge_kernel(const __grid_constant__ CudaHopListArgs args) { \
+    for_each_index(args.count, args.edges.count, [&](int call, int index) {                                          \
+      const GroupedSite here(args.geometry, args.edges.sites[index]);                                                \
+      name##_edge_site<temporal_gauge, site_terms>(args, call, here);                                                \
+    });                                                                                                              \
   }
 
-#define QUADRILLE_CUDA_PACK(name)                                                                                \
-  __global__ void __launch_bounds__(edge_threads) name##_kernel(const __grid_constant__ CudaPackArgs args) {     \
-    for_each_index(args.faces[blockIdx.y].sites, [&](int index) { name##_site(args, int(blockIdx.y), index); }); \
-  }                                                                                                              \
+#define QUADRILLE_CUDA_HOP_LISTS(name, slices, each, threads)                                                   \
+  template <bool site_terms>                                                                                    \
+  __global__ void __launch_bounds__(threads) name##_list_kernel(const __grid_constant__ CudaHopListArgs args) { \
+    for_each_site_of_list<Slices::slices, each>(args, [&](int first, const GroupedSite& here) {                 \
+      if (args.edges.special && !args.edges.inner(here)) return;                                                \
+      name##_site<TimeLinks::as_told, site_terms, each>(args, args.calls + first, here);                        \
+    });                                                                                                         \
+  }                                                                                                             \
+  template <bool temporal_gauge, bool site_terms>                                                               \
+  CudaHopKernels name##_kernels() {                                                                             \
+    constexpr TimeLinks time_links = temporal_gauge ? TimeLinks::at_edges : TimeLinks::all;                     \
+    const auto pointer = [](auto* kernel) { return reinterpret_cast<const void*>(kernel); };                    \
+    return {pointer(&name##_kernel<time_links, site_terms, false>),                                             \
+            pointer(&name##_kernel<time_links, site_terms, true>),                                              \
+            pointer(&name##_edge_kernel<temporal_gauge, site_terms>),                                           \
+            Slices::slices != Slices::one,                                                                      \
+            pointer(&name##_list_kernel<site_terms>),                                                           \
+            each};                                                                                              \
+  }                                                                                                             \
+  CudaHopKernels name##_cuda(bool temporal_gauge, bool site_terms) {                                            \
+    if (temporal_gauge) return site_terms ? name##_kernels<true, true>() : name##_kernels<true, false>();       \
+    return site_terms ? name##_kernels<false, true>() : name##_kernels<false, false>();                         \
+  }
+
+#define QUADRILLE_CUDA_PACK(name)                                                                            \
+  __global__ void __launch_bounds__(edge_threads) name##_kernel(const __grid_constant__ CudaPackArgs args) { \
+    for_each_index(1, args.faces[blockIdx.y].sites,                                                          \
+                   [&](int, int index) { name##_site(args, int(blockIdx.z), int(blockIdx.y), index); });     \
+  }                                                                                                          \
   CudaPackKernel name##_cuda() { return {reinterpret_cast<const void*>(&name##_kernel)}; }
 
-#define QUADRILLE_CUDA_LOCAL(name)                                                                          \
-  __global__ void __launch_bounds__(edge_threads) name##_kernel(const __grid_constant__ CudaHopArgs args) { \
-    const GroupedGeometry& g = args.geometry;                                                               \
-    for_each_index(g.half_x* g.y* g.z* g.t, [&](int index) { name##_site(args, index); });                  \
-  }                                                                                                         \
+#define QUADRILLE_CUDA_LOCAL(name)                                                                              \
+  __global__ void __launch_bounds__(edge_threads) name##_kernel(const __grid_constant__ CudaHopListArgs args) { \
+    const GroupedGeometry& g = args.geometry;                                                                   \
+    const int sites = g.half_x * g.y * g.z * g.t;                                                               \
+    for_each_index(args.count, sites, [&](int call, int index) { name##_site(args, call, index); });            \
+  }                                                                                                             \
   CudaLocalKernel name##_cuda() { return {reinterpret_cast<const void*>(&name##_kernel)}; }
 #else
 #define QUADRILLE_CUDA_HOP(name, threads, blocks, slices)
+#define QUADRILLE_CUDA_HOP_LISTS(name, slices, each, threads)
 #define QUADRILLE_CUDA_PACK(name)
 #define QUADRILLE_CUDA_LOCAL(name)
 #endif

@@ -63,25 +63,30 @@ void point_to_halves(void* (&to)[2], const Field& field, Parity p, Dagger dagger
   to[1 - upper] = const_cast<void*>(field.section(p, 1));
 }
 
-CudaHopArgs unbound_args(const HopSetup& setup) {
-  CudaHopArgs args{};
+CudaHopListArgs unbound_args(const HopSetup& setup) {
+  CudaHopListArgs args{};
   fill(args.in_double, setup);
   fill(args.in_float, setup);
   args.edges = edges_of(setup);
+  args.temporal_gauge = setup.form.temporal_gauge;
   return args;
 }
 
-CudaHopArgs bound(CudaHopArgs args, const HopSetup& setup, const HopCall& call) {
+CudaHopListArgs bound(CudaHopListArgs args, const HopSetup& setup, const HopCall& call) {
   const Parity p = call.parity;
-  point_to_halves(args.out, *call.y, p, call.dagger);
-  args.out_norms = call.y->norms(p);
-  if (call.x != nullptr) {
-    point_to_halves(args.in, *call.x, opposite(p), call.dagger);
-    args.in_norms = call.x->norms(opposite(p));
-  }
-  if (call.z != nullptr) {
-    point_to_halves(args.z, *call.z, p, call.dagger);
-    args.z_norms = call.z->norms(p);
+  args.count = 0;
+  for (const Operands& operands : call.list) {
+    CudaHopFields& fields = args.calls[args.count++];
+    point_to_halves(fields.out, *operands.y, p, call.dagger);
+    fields.out_norms = operands.y->norms(p);
+    if (operands.x != nullptr) {
+      point_to_halves(fields.in, *operands.x, opposite(p), call.dagger);
+      fields.in_norms = operands.x->norms(opposite(p));
+    }
+    if (operands.z != nullptr) {
+      point_to_halves(fields.z, *operands.z, p, call.dagger);
+      fields.z_norms = operands.z->norms(p);
+    }
   }
   args.spatial_links = setup.spatial_links->numbers(p);
   args.time_links = setup.time_links->numbers(p);

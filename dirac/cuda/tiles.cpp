@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::size_t most_rows = 3;  // lengths along x, the longest
 constexpr std::size_t tiles_a_class = 2;
-constexpr int most_threads_in_z = 64;  // what CUDA allows of blockDim.z
+constexpr std::ptrdiff_t still_of_lists = 3, walking_of_lists = 4;  // for each number of groups side by side
+constexpr int most_threads_in_z = 64;                               // what CUDA allows of blockDim.z
 
 Dims checkerboard(const Dims& dims) { return {dims[0] / 2, dims[1], dims[2], dims[3]}; }
 
@@ -123,6 +124,28 @@ std::vector<Walk> possible_walks(const Dims& dims, int most_threads, const std::
     for (int columns : {few, many}) {
       if (columns > 0 && columns < slices) walks.push_back({tile, columns});
     }
+  }
+  return walks;
+}
+
+std::string to_string(const ListWalk& walk) { return fmt::format("{} by {}", to_string(walk.walk), walk.abreast); }
+
+std::vector<ListWalk> possible_list_walks(const Dims& dims, int groups, int most_threads,
+                                          const std::function<int(int)>& resident) {
+  constexpr int most_abreast = 6;
+  std::vector<ListWalk> walks;
+  for (int abreast = 1; abreast <= std::min(groups, most_abreast); ++abreast) {
+    const int blocks = (groups + abreast - 1) / abreast;
+    if (abreast > (groups + blocks - 1) / blocks) continue;  // fewer side by side would do in as many blocks
+    const std::vector<Walk> all =
+        possible_walks(dims, most_threads / abreast, [&](int threads) { return resident(threads * abreast) / blocks; });
+    const auto first_that_walks =
+        std::find_if(all.begin(), all.end(), [&](const Walk& walk) { return walk.columns < dims[3] / walk.tile[3]; });
+    const auto take = [&](auto begin, auto end, std::ptrdiff_t most) {
+      for (auto walk = begin; walk != end && walk - begin < most; ++walk) walks.push_back({*walk, abreast});
+    };
+    take(all.begin(), first_that_walks, still_of_lists);
+    take(first_that_walks, all.end(), walking_of_lists);
   }
   return walks;
 }

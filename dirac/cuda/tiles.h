@@ -36,6 +36,21 @@ std::string to_string(const Walk& walk);
 /// many blocks of that size the device holds; 0 for kernels that do not walk.
 std::vector<Walk> possible_walks(const Dims& dims, int most_threads, const std::function<int(int)>& resident);
 
+/// How a kernel for lists goes through a lattice: a walk, and how many groups of calls (the calls of a thread) a thread
+/// block works on side by side.
+struct ListWalk {
+  Walk walk;
+  int abreast;
+};
+
+/// "16x4x2x2/32 by 3"
+std::string to_string(const ListWalk& walk);
+
+/// Ways to launch a kernel for `groups` groups of calls; else as possible_walks(), of which each number of groups side
+/// by side has the most promising few. More of them read the links of a tile once, but of fewer sites.
+std::vector<ListWalk> possible_list_walks(const Dims& dims, int groups, int most_threads,
+                                          const std::function<int(int)>& resident);
+
 /// The geometry of a lattice without tiles.
 GroupedGeometry geometry_of(const Dims& dims, Parity parity);
 

@@ -14,6 +14,7 @@ class AdjointOperator final : public DiracOperator {
   const FieldDesc& field_desc() const override { return of_->field_desc(); }
   const OperatorForm& form() const override { return of_->form(); }
   void apply(Field& y, const Field& x, Dagger dagger) const override { of_->apply(y, x, other(dagger)); }
+  void apply_each(OperandList list, Dagger dagger) const override { of_->apply_each(list, other(dagger)); }
   double flops() const override { return of_->flops(); }
   double preconditioned_flops(bool symmetric) const override { return of_->preconditioned_flops(symmetric); }
   double mass() const override { return of_->mass(); }
@@ -21,21 +22,17 @@ class AdjointOperator final : public DiracOperator {
   bool has_site_matrices() const override { return of_->has_site_matrices(); }
   void take_site_matrices(const ForeignBlocks& from) const override { of_->take_site_matrices(from); }
 
-  void subtract_hop(Field& y, const Field& z, const Field& x, Dagger dagger) const override {
-    of_->subtract_hop(y, z, x, other(dagger));
+  void subtract_hop(OperandList list, Dagger dagger) const override { of_->subtract_hop(list, other(dagger)); }
+  void inverse_diagonal_hop(OperandList list, Dagger dagger) const override {
+    of_->inverse_diagonal_hop(list, other(dagger));
   }
-  void inverse_diagonal_hop(Field& y, const Field& x, Dagger dagger) const override {
-    of_->inverse_diagonal_hop(y, x, other(dagger));
+  void diagonal_minus_hop(OperandList list, Dagger dagger) const override {
+    of_->diagonal_minus_hop(list, other(dagger));
   }
-  void diagonal_minus_hop(Field& y, const Field& z, const Field& x, Dagger dagger) const override {
-    of_->diagonal_minus_hop(y, z, x, other(dagger));
+  void subtract_inverse_diagonal_hop(OperandList list, Dagger dagger) const override {
+    of_->subtract_inverse_diagonal_hop(list, other(dagger));
   }
-  void subtract_inverse_diagonal_hop(Field& y, const Field& z, const Field& x, Dagger dagger) const override {
-    of_->subtract_inverse_diagonal_hop(y, z, x, other(dagger));
-  }
-  void inverse_diagonal(Field& y, const Field& z, Dagger dagger) const override {
-    of_->inverse_diagonal(y, z, other(dagger));
-  }
+  void inverse_diagonal(OperandList list, Dagger dagger) const override { of_->inverse_diagonal(list, other(dagger)); }
 
   std::unique_ptr<DiracOperator> converted_dirac(const OperatorForm& form) const override {
     return std::make_unique<AdjointOperator>(of_->converted_dirac(form));

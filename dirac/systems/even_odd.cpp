@@ -51,17 +51,26 @@ EvenOddOperator::EvenOddOperator(std::shared_ptr<const DiracOperator> dirac, con
   if (symmetric()) here_.emplace(kept_);
 }
 
-void EvenOddOperator::apply(Field& y, const Field& x, Dagger dagger) const {
+void EvenOddOperator::apply_each(OperandList list, Dagger dagger) const {
+  const auto calls = [&](auto&& operands) { return operands_for(list, operands); };
+  const auto y = [&](std::size_t i) { return list[i].y; };
+  const auto x = [&](std::size_t i) { return list[i].x; };
+  const auto other = [&](std::size_t i) { return &other_[i]; };
+  const auto to_other = [&](std::size_t i) { return Operands{other(i), x(i)}; };
+  const auto back = [&](std::size_t i) { return Operands{y(i), other(i), x(i)}; };
   if (!symmetric()) {
-    dirac_->inverse_diagonal_hop(other_, x, dagger);   // other = A^-1 H x
-    dirac_->diagonal_minus_hop(y, x, other_, dagger);  // y = A x - H other
+    dirac_->inverse_diagonal_hop(calls(to_other), dagger);  // other = A^-1 H x
+    dirac_->diagonal_minus_hop(calls(back), dagger);        // y = A x - H other
   } else if (dagger == Dagger::No) {
-    dirac_->inverse_diagonal_hop(other_, x, dagger);              // other = A^-1 H x
-    dirac_->subtract_inverse_diagonal_hop(y, x, other_, dagger);  // y = x - A^-1 H other
+    dirac_->inverse_diagonal_hop(calls(to_other), dagger);       // other = A^-1 H x
+    dirac_->subtract_inverse_diagonal_hop(calls(back), dagger);  // y = x - A^-1 H other
   } else {
-    dirac_->inverse_diagonal(*here_, x, dagger);           // here = A^-+ x
-    dirac_->inverse_diagonal_hop(other_, *here_, dagger);  // other = A^-+ H^+ here
-    dirac_->subtract_hop(y, x, other_, dagger);            // y = x - H^+ other
+    const auto here = [&](std::size_t i) { return &(*here_)[i]; };
+    const auto to_here = [&](std::size_t i) { return Operands{here(i), nullptr, x(i)}; };
+    const auto here_to_other = [&](std::size_t i) { return Operands{other(i), here(i)}; };
+    dirac_->inverse_diagonal(calls(to_here), dagger);            // here = A^-+ x
+    dirac_->inverse_diagonal_hop(calls(here_to_other), dagger);  // other = A^-+ H^+ here
+    dirac_->subtract_hop(calls(back), dagger);                   // y = x - H^+ other
   }
 }
 

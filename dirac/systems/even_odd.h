@@ -8,6 +8,7 @@
 
 #include "core/api.h"
 #include "core/operator/operator.h"
+#include "core/operator/scratch_fields.h"
 #include "dirac/dirac_operator.h"
 
 #include <memory>
@@ -25,7 +26,8 @@ class QUADRILLE_API EvenOddOperator final : public GaugeOperator {
 
   const FieldDesc& field_desc() const override { return kept_; }
   const OperatorForm& form() const override { return dirac_->form(); }
-  void apply(Field& y, const Field& x, Dagger dagger) const override;
+  void apply(Field& y, const Field& x, Dagger dagger) const override { apply_each(only({&y, &x}), dagger); }
+  void apply_each(OperandList list, Dagger dagger) const override;
   double flops() const override { return dirac_->preconditioned_flops(symmetric()); }
   std::unique_ptr<GaugeOperator> converted(const OperatorForm& form) const override;
   void enter(Field& mine, const Field& original) const override { dirac_->enter(mine, original); }
@@ -38,9 +40,8 @@ class QUADRILLE_API EvenOddOperator final : public GaugeOperator {
   std::shared_ptr<const DiracOperator> dirac_;
   EvenOddForm form_;
   FieldDesc kept_;
-  // Scratch of apply(); `here_` for the dagger of the symmetric form.
-  mutable Field other_;
-  mutable std::optional<Field> here_;
+  mutable ScratchFields other_;
+  mutable std::optional<ScratchFields> here_;  ///< for the dagger of the symmetric form
 };
 
 /// M x = b by way of EvenOddOperator.

@@ -137,8 +137,6 @@ TEST(RankHalo, WhatCannotBeIsRefused) {
   const Field links(FieldDesc::links(lattice, Precision::Double, Reconstruct::R18));
   const Field half(FieldDesc::spinor(lattice, Subset::Even, Precision::Single));
   const Field spinors(FieldDesc::spinor(lattice, Subset::Full, Precision::Half));
-  FieldDesc several = spinors.desc();
-  several.nrhs = 2;
   const auto refused = [](const Field& field, const std::vector<SectionHalo>& sections) {
     try {
       HaloExchange(field, sections);
@@ -149,7 +147,6 @@ TEST(RankHalo, WhatCannotBeIsRefused) {
   };
   refused(links, std::vector<SectionHalo>(3));
   refused(half, std::vector<SectionHalo>(2));
-  refused(Field(several), std::vector<SectionHalo>(2));
   refused(spinors, {{.corners = 4}, {}});
   refused(spinors, {{.corners = 0}, {.corners = 1}});     // which of them would the norms have?
   refused(spinors, {{.faces = 0xef, .corners = 0}, {}});  // corners come by the backward face
