@@ -3,6 +3,7 @@
 #include "core/blas/blas.h"
 #include "core/error.h"
 #include "core/field/convert.h"
+#include "solvers/refinement.h"
 
 #include <fmt/format.h>
 
@@ -56,34 +57,63 @@ double norm_of_rhs(const Field& b, double tolerance, Field& scratch) {
                   exponent < 0 ? "large" : "small", 0.5 * std::log2(scaled) - exponent));
 }
 
-SystemSolver::SystemSolver(const LinearSystem& system, const SolverSpec& spec)
-    : system_(system),
-      spec_(spec),
-      outer_(convert_when_needed(system, spec.outer_form())),
-      inner_(spec.scheme == Scheme::uniform ? nullptr : system.reduced().converted(spec.sloppy)),
-      solver_(make_solver(spec, outer().reduced(), inner_.get())),
-      residual_(system.full_desc()),
-      correction_(system.full_desc()),
-      rhs_(outer().reduced().field_desc()),
-      reduced_(outer().reduced().field_desc()) {
-  if (!(outer().full_desc() == system.full_desc())) {
-    low_x_.emplace(outer().full_desc());
-    low_b_.emplace(outer().full_desc());
-    low_e_.emplace(outer().full_desc());
+/// The solve of one right-hand side, and its memory. Only the solver lets others go on meanwhile: what else it applies
+/// has scratch of its own, which others use, too.
+class SystemSolver::Work {
+ public:
+  Work(SystemSolver& all, int number);
+  SolveReport solve(Field& x, const Field& b, Start start);
+
+ private:
+  /// Solves M e = rhs for what remains, and adds it to x. Gives the full residual |b - M x|.
+  double attempt(SolveReport& report, Field& x, const Field& b, double b_norm, double residual);
+  /// x as the solve begins with it, and residual_ = b - M x; gives its norm.
+  double begin(Field& x, const Field& b, double b_norm, Start start);
+  /// What else may converge, after a solve that was lost; empty for any other.
+  std::string way_out(const SolveReport& report) const;
+  void watch(const SolveReport& report, double b_norm);
+
+  const SystemSolver& all_;
+  const LinearSystem &system_, &outer_;
+  const SolverSpec& spec_;
+  int number_;
+  std::unique_ptr<Solver> solver_;
+  Field residual_, correction_;                 // full lattice, double
+  Field rhs_, reduced_;                         // of the outer reduced operator
+  std::optional<Field> low_x_, low_b_, low_e_;  // full lattice, uniform in another precision
+  SolveReport last_;                            // of the latest attempt
+  Refinement refinement_{{.round = "restart", .too_little = "less than a factor of 2", .target = "tolerance"}};
+};
+
+SystemSolver::Work::Work(SystemSolver& all, int number)
+    : all_(all),
+      system_(all.system_),
+      outer_(all.outer()),
+      spec_(all.spec_),
+      number_(number),
+      solver_(make_solver(spec_, all.joined_outer_, all.joined_inner_ ? &*all.joined_inner_ : nullptr)),
+      residual_(system_.full_desc()),
+      correction_(system_.full_desc()),
+      rhs_(outer_.reduced().field_desc()),
+      reduced_(outer_.reduced().field_desc()) {
+  if (!(outer_.full_desc() == system_.full_desc())) {
+    low_x_.emplace(outer_.full_desc());
+    low_b_.emplace(outer_.full_desc());
+    low_e_.emplace(outer_.full_desc());
   }
 }
 
-void SystemSolver::watch(const SolveReport& report, double b_norm) {
-  if (!progress_) {
+void SystemSolver::Work::watch(const SolveReport& report, double b_norm) {
+  if (!all_.progress_) {
     solver_->set_progress({});
     return;
   }
   solver_->set_progress([this, done = report.iterations, b_norm](const Progress& p) {
-    progress_({done + p.iteration, spec_.max_iterations, p.residual / b_norm, spec_.tolerance});
+    all_.progress_({done + p.iteration, spec_.max_iterations, p.residual / b_norm, spec_.tolerance, number_});
   });
 }
 
-double SystemSolver::attempt(SolveReport& report, Field& x, const Field& b, double b_norm, double residual) {
+double SystemSolver::Work::attempt(SolveReport& report, Field& x, const Field& b, double b_norm, double residual) {
   const bool first = report.history.empty();
   const double unit = unit_of(residual);
   rescale(unit, residual_);
@@ -94,11 +124,11 @@ double SystemSolver::attempt(SolveReport& report, Field& x, const Field& b, doub
   }
   Field& sum = low_x_ ? *low_x_ : x;
   Field& part = low_e_ ? *low_e_ : correction_;
-  const double ratio = outer().prepare(rhs_, *what_remains);
+  const double ratio = outer_.prepare(rhs_, *what_remains);
   const double reduced_norm = unit * b_norm / ratio;  // what |b| is in the reduced system
   watch(report, reduced_norm);
   const double target = (ratio == 1 ? 1 : margin_of_ratio) * spec_.tolerance * reduced_norm;
-  last_ = solver_->solve(reduced_, rhs_, {target, spec_.max_iterations - report.iterations, patience_});
+  last_ = solver_->solve(reduced_, rhs_, {target, spec_.max_iterations - report.iterations, all_.patience_});
   accumulate(report, last_, 1 / reduced_norm);
   // prepare, reconstruct and full_residual together are two applications of the reduced operator by their hops.
   report.flops += 2 * system_.reduced().flops();
@@ -108,7 +138,7 @@ double SystemSolver::attempt(SolveReport& report, Field& x, const Field& b, doub
     rescale(1 / unit, residual_);
     return residual;
   }
-  outer().reconstruct(part, reduced_, *what_remains);
+  outer_.reconstruct(part, reduced_, *what_remains);
   blas::axpy(1 / unit, part, sum);  // x += e
   if (low_x_) convert(x, *low_x_);
   residual = system_.full_residual(residual_, x, b);
@@ -116,7 +146,7 @@ double SystemSolver::attempt(SolveReport& report, Field& x, const Field& b, doub
   return residual;
 }
 
-std::string SystemSolver::way_out(const SolveReport& report) const {
+std::string SystemSolver::Work::way_out(const SolveReport& report) const {
   const StopReason reason = report.stop_reason;
   if (reason != StopReason::stagnated && reason != StopReason::breakdown && reason != StopReason::diverged) return {};
   if (report.residual <= limit_of_precision * rounding_unit(spec_.outer_form().precision)) {
@@ -129,7 +159,7 @@ std::string SystemSolver::way_out(const SolveReport& report) const {
   return half ? "; sloppy precision single may converge" : "";
 }
 
-double SystemSolver::begin(Field& x, const Field& b, double b_norm, Start start) {
+double SystemSolver::Work::begin(Field& x, const Field& b, double b_norm, Start start) {
   if (start == Start::zero || b_norm == 0) {
     blas::zero(x);
     if (low_x_) blas::zero(*low_x_);
@@ -145,15 +175,15 @@ double SystemSolver::begin(Field& x, const Field& b, double b_norm, Start start)
   return residual;
 }
 
-SolveReport SystemSolver::solve(Field& x, const Field& b, Start start) {
+SolveReport SystemSolver::Work::solve(Field& x, const Field& b, Start start) {
   const auto began = std::chrono::steady_clock::now();
   require_same(x.desc(), system_.full_desc(), "the solution and the full system");
   require_same(b.desc(), system_.full_desc(), "the right-hand side and the full system");
   const double b_norm = norm_of_rhs(b, spec_.tolerance, residual_);
 
   SolveReport report;
-  report.outer_form = to_string(outer().reduced().form());
-  if (inner_) report.inner_form = to_string(inner_->form());
+  report.outer_form = to_string(outer_.reduced().form());
+  if (all_.inner_) report.inner_form = to_string(all_.inner_->form());
   double residual = begin(x, b, b_norm, start);
   refinement_.begin();
   bool done = residual <= (start == Start::given ? spec_.tolerance * b_norm : 0);
@@ -162,7 +192,7 @@ SolveReport SystemSolver::solve(Field& x, const Field& b, Start start) {
     const double before = residual;
     residual = attempt(report, x, b, b_norm, residual);
     done = refinement_.ended(report, last_, residual / b_norm, before / b_norm,
-                             {spec_.tolerance, spec_.max_iterations, patience_});
+                             {spec_.tolerance, spec_.max_iterations, all_.patience_});
     if (last_.stop_reason == StopReason::not_finite && report.iterations == 0) {  // b is finite: it was looked at
       report.message = "the operator gives numbers that are not finite: are its links finite?";
     }
@@ -172,6 +202,43 @@ SolveReport SystemSolver::solve(Field& x, const Field& b, Start start) {
   report.message += way_out(report);
   report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   return report;
+}
+
+SystemSolver::SystemSolver(const LinearSystem& system, const SolverSpec& spec)
+    : system_(system),
+      spec_(spec),
+      outer_(convert_when_needed(system, spec.outer_form())),
+      inner_(spec.scheme == Scheme::uniform ? nullptr : system.reduced().converted(spec.sloppy)),
+      joined_outer_(outer().reduced(), meeting_) {
+  if (inner_) joined_inner_.emplace(*inner_, meeting_);
+  const Backend& backend = *system.full_desc().backend;
+  const std::size_t before = backend.allocated_bytes();
+  reserve(1);
+  bytes_of_one_ = backend.allocated_bytes() - before;
+}
+
+SystemSolver::~SystemSolver() = default;
+
+void SystemSolver::reserve(int count) {
+  while (int(work_.size()) < count) work_.push_back(std::make_unique<Work>(*this, int(work_.size())));
+}
+
+SolveReport SystemSolver::solve(Field& x, const Field& b, Start start) { return work_.front()->solve(x, b, start); }
+
+std::vector<SolveReport> SystemSolver::solve(std::span<Field* const> x, std::span<const Field* const> b, Start start) {
+  if (x.size() != b.size()) {
+    throw Error(ErrorCode::internal, fmt::format("{} solutions for {} right-hand sides", x.size(), b.size()));
+  }
+  const auto began = std::chrono::steady_clock::now();
+  reserve(int(x.size()));
+  std::vector<SolveReport> reports(x.size());
+  meeting_.hold(int(x.size()), [&](int i) {
+    const auto k = std::size_t(i);
+    reports[k] = work_[k]->solve(*x[k], *b[k], start);
+  });
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+  for (SolveReport& report : reports) report.seconds = seconds / double(reports.size());
+  return reports;
 }
 
 }  // namespace quadrille

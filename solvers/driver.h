@@ -3,12 +3,15 @@
 
 #include "core/api.h"
 #include "core/operator/operator.h"
-#include "solvers/refinement.h"
+#include "solvers/joined_operator.h"
 #include "solvers/registry.h"
 #include "solvers/solver.h"
 
+#include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
+#include <vector>
 
 namespace quadrille {
 
@@ -17,7 +20,9 @@ namespace quadrille {
 /// double.
 QUADRILLE_API double norm_of_rhs(const Field& b, double tolerance, Field& scratch);
 
-/// Owns the operators of all forms and every workspace, so that many right-hand sides cost one setup.
+/// Owns the operators of all forms and every workspace, so that many right-hand sides cost one setup. Those of one call
+/// are solved at once, each by its own Krylov space in memory of its own: they share the links that an operator reads.
+/// What is found for one, to the last bit, and its report do not depend on the others.
 ///
 /// The solver of the reduced system is given the absolute target tolerance * |b|, and a right-hand side that a power of
 /// two has brought near 1 where it was far from it: sloppy formats hold those of any size. Where the full
@@ -33,19 +38,27 @@ class QUADRILLE_API SystemSolver {
   /// `system` is in double with 18 numbers in the original gauge, and outlives the solver. Forms that it cannot be
   /// converted to throw what converted() throws.
   SystemSolver(const LinearSystem& system, const SolverSpec& spec);
-
-  /// x and b are fields of system.full_desc(); x is overwritten, b is left alone. The residuals of the report and of
-  /// its history are relative to |b|; its residual is |b - M x| / |b| of the x handed back. b = 0 gives x = 0,
-  /// converged. A b that is not finite, or that is too large or too small for its square to be a double, is
-  /// ErrorCode::numerical.
-  SolveReport solve(Field& x, const Field& b) { return solve(x, b, Start::zero); }
+  ~SystemSolver();
+  SystemSolver(const SystemSolver&) = delete;
+  SystemSolver& operator=(const SystemSolver&) = delete;
 
   enum class Start {
     zero,
     given  ///< x holds a guess x0: what remains is b - M x0 in double; the target is still tolerance * |b|
   };
-  /// A guess that is not finite is ErrorCode::numerical.
-  SolveReport solve(Field& x, const Field& b, Start start);
+  /// x and b are fields of system.full_desc(); x is overwritten, b is left alone. The residuals of the report and of
+  /// its history are relative to |b|; its residual is |b - M x| / |b| of the x handed back. b = 0 gives x = 0,
+  /// converged. A b that is not finite, or that is too large or too small for its square to be a double, and a guess
+  /// that is not finite, are ErrorCode::numerical.
+  SolveReport solve(Field& x, const Field& b, Start start = Start::zero);
+  /// As many at once as are given, x[i] for b[i]. The seconds of a report are an equal share of those of the call. An
+  /// error of one is thrown when the others are solved.
+  std::vector<SolveReport> solve(std::span<Field* const> x, std::span<const Field* const> b, Start start = Start::zero);
+
+  /// Makes the workspaces for so many right-hand sides at once, at least one, which solve() would do otherwise.
+  void reserve(int count);
+  /// What a further right-hand side takes of the backend's memory, beside x and b; one is there from the start.
+  std::size_t bytes_of_one() const { return bytes_of_one_; }
 
   /// Called after every iteration with relative residuals; an empty function turns it off.
   void set_progress(ProgressCallback callback) { progress_ = std::move(callback); }
@@ -56,25 +69,19 @@ class QUADRILLE_API SystemSolver {
   const SolverSpec& spec() const { return spec_; }
 
  private:
+  class Work;
+
   const LinearSystem& outer() const { return outer_ ? *outer_ : system_; }
-  /// Solves M e = rhs for what remains, and adds it to x. Gives the full residual |b - M x|.
-  double attempt(SolveReport& report, Field& x, const Field& b, double b_norm, double residual);
-  /// x as the solve begins with it, and residual_ = b - M x; gives its norm.
-  double begin(Field& x, const Field& b, double b_norm, Start start);
-  /// What else may converge, after a solve that was lost; empty for any other.
-  std::string way_out(const SolveReport& report) const;
-  void watch(const SolveReport& report, double b_norm);
 
   const LinearSystem& system_;
   SolverSpec spec_;
   std::unique_ptr<LinearSystem> outer_;   // when its form is not the system's
   std::unique_ptr<GaugeOperator> inner_;  // when the scheme has one
-  std::unique_ptr<Solver> solver_;
-  Field residual_, correction_;                 // full lattice, double
-  Field rhs_, reduced_;                         // of the outer reduced operator
-  std::optional<Field> low_x_, low_b_, low_e_;  // full lattice, uniform in another precision
-  SolveReport last_;                            // of the latest attempt
-  Refinement refinement_{{.round = "restart", .too_little = "less than a factor of 2", .target = "tolerance"}};
+  Meeting meeting_;
+  JoinedOperator joined_outer_;
+  std::optional<JoinedOperator> joined_inner_;
+  std::vector<std::unique_ptr<Work>> work_;  // of a right-hand side each
+  std::size_t bytes_of_one_ = 0;
   int patience_ = 0;
   ProgressCallback progress_;
 };

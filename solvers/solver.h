@@ -60,6 +60,7 @@ struct Progress {
   int max_iterations = 0;
   double residual = 0;  ///< iterated
   double target = 0;    ///< in the same units
+  int rhs = 0;          ///< which of several right-hand sides at once
 };
 using ProgressCallback = std::function<void(const Progress&)>;
 

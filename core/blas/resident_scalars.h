@@ -6,6 +6,7 @@
 #include "core/backend/backend.h"
 #include "core/backend/transfer_buffer.h"
 #include "core/comm/communicator.h"
+#include "core/system/fibers.h"
 
 #include <memory>
 #include <new>
@@ -32,9 +33,10 @@ class ResidentScalars {
   }
   /// The last call so far has written the snapshot.
   void record() { buffer_->record_use(); }
-  /// The scalars after that call; waits for it, not for later ones. Where devices form the sums, no sum of the host's
-  /// tells ranks of signals: one read in 16 does.
+  /// The scalars after that call; waits for it, not for later ones, and lets other fibers queue theirs first. Where
+  /// devices form the sums, no sum of the host's tells ranks of signals: one read in 16 does.
   const Scalars& snapshot() {
+    let_others_go_on();
     constexpr unsigned seldom = 16;
     if (joined_ && ++reads_ % seldom == 0) communicator_.agree_on_signals();
     buffer_->wait();

@@ -312,6 +312,11 @@ double Parameters::real(const std::string& name) const {
   return std::get<double>(item(name, ParameterType::real).scalar);
 }
 
+std::optional<double> Parameters::number(const std::string& name) const {
+  const auto* const number = std::get_if<double>(&item(name, ParameterType::number_or_word).scalar);
+  return number == nullptr ? std::nullopt : std::optional<double>(*number);
+}
+
 const std::string& Parameters::text(const std::string& name) const {
   for (const auto& [key, item] : items_) {
     const auto* text = std::get_if<std::string>(&item.scalar);

@@ -120,6 +120,8 @@ class Parameters {
   bool boolean(const std::string& name) const;
   std::int64_t integer(const std::string& name) const;
   double real(const std::string& name) const;
+  /// That of number_or_word; none where it is a word.
+  std::optional<double> number(const std::string& name) const;
   /// text, choice, file_in and file_out (as written in the job), and the word of number_or_word.
   const std::string& text(const std::string& name) const;
   std::array<int, 4> integer4(const std::string& name) const;

@@ -61,8 +61,10 @@ ProgressLine::~ProgressLine() {
   if (active_) std::fputc('\r', stderr);
 }
 
-void ProgressLine::begin_solve() {
-  ++solve_;
+void ProgressLine::begin_solves(int at_once) {
+  solve_ = last_ + 1;
+  last_ += at_once;
+  residuals_.assign(std::size_t(at_once), 0);
   first_residual_ = 0;
   solve_began_ = Clock::now();
   shown_ = {};
@@ -71,20 +73,26 @@ void ProgressLine::begin_solve() {
 void ProgressLine::update(const Progress& progress) {
   if (!active_) return;
   if (listener_ != nullptr) {
-    return (*listener_)(std::size_t(std::max(solve_, 1) - 1), std::size_t(solves_), progress.iteration,
+    return (*listener_)(std::size_t(std::max(solve_, 1) - 1 + progress.rhs), std::size_t(solves_), progress.iteration,
                         progress.residual);
   }
-  if (first_residual_ == 0) first_residual_ = progress.residual;
+  const auto rhs = std::size_t(progress.rhs);
+  if (rhs < residuals_.size()) residuals_[rhs] = progress.residual;
+  double residual = progress.residual;
+  for (const double other : residuals_) residual = std::max(residual, other);
+  if (first_residual_ == 0) first_residual_ = residual;
   if (seconds_since(shown_) < 0.1) return;
   shown_ = Clock::now();
-  double left = seconds_left(first_residual_, progress.residual, progress.target, seconds_since(solve_began_));
+  double left = seconds_left(first_residual_, residual, progress.target, seconds_since(solve_began_));
   if (left >= 0) {
     const double before = std::chrono::duration<double>(solve_began_ - began_).count();
-    const double each = solve_ > 1 ? before / (solve_ - 1) : seconds_since(solve_began_) + left;
-    left += each * (solves_ - solve_);
+    const double each = solve_ > 1 ? before / (solve_ - 1) : (seconds_since(solve_began_) + left) / last_;
+    left += each * (solves_ - last_);
   }
-  show(fmt::format("{}: solve {}/{}, iteration {}, residual {:.2e}, target {:.1e}{}", task_, solve_, solves_,
-                   progress.iteration, progress.residual, progress.target,
+  const std::string which =
+      solve_ == last_ ? fmt::format("solve {}", solve_) : fmt::format("solves {} to {}", solve_, last_);
+  show(fmt::format("{}: {}/{}, iteration {}, residual {:.2e}, target {:.1e}{}", task_, which, solves_,
+                   progress.iteration, residual, progress.target,
                    left < 0 ? std::string() : fmt::format(", {} left", duration_text(left))));
 }
 

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace quadrille {
 
@@ -38,7 +39,9 @@ class ProgressLine {
   ProgressLine& operator=(const ProgressLine&) = delete;
 
   bool active() const { return active_; }
-  void begin_solve();
+  void begin_solve() { begin_solves(1); }
+  /// So many at once: the line shows the one that is farthest from its target.
+  void begin_solves(int at_once);
   void update(const Progress& progress);
   /// For work that is no solve: `state`, and the time left when `fraction` of it is done.
   void update(const std::string& state, double fraction);
@@ -49,7 +52,8 @@ class ProgressLine {
 
   std::string task_;
   int solves_;
-  int solve_ = 0;  ///< at work, from 1
+  int solve_ = 0, last_ = 0;  ///< at work, from 1
+  std::vector<double> residuals_;  ///< of these
   const ProgressListener* listener_;
   bool active_;
   double first_residual_ = 0;

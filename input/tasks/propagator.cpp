@@ -3,6 +3,7 @@
 #include "core/blas/blas.h"
 #include "core/field/propagator.h"
 #include "core/system/log.h"
+#include "core/system/memory.h"
 #include "core/tuning/kernel_log.h"
 #include "dirac/registry.h"
 #include "dirac/systems/even_odd.h"
@@ -24,6 +25,10 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
+#include <optional>
+#include <span>
+#include <vector>
 
 namespace quadrille {
 
@@ -34,6 +39,12 @@ void check_propagator(const TaskSpec& task, const Dims& dims, std::vector<Error>
   gather(errors, [&] { source_entry(source).check(source, dims); });
   gather(errors, [&] { find_operator(task.op->text("type")).check(*task.op); });
   gather(errors, [&] { (void)solver_spec(*task.solver); });
+  gather(errors, [&] {
+    const std::optional<double> batch = task.parameters->number("batch");
+    if (!batch || *batch == std::floor(*batch)) return;
+    throw Error(ErrorCode::invalid_input, fmt::format("batch: expected auto or a whole number, got {}", *batch),
+                task.parameters->where("batch"));
+  });
 }
 
 void check_propagator_links(const TaskSpec& task, const LoadedGauge& gauge, Backend&, std::vector<Error>& errors) {
@@ -65,30 +76,70 @@ void warn_of_failures(JobRun& job, const TaskSpec& task, const Failures& failure
                        fmt::join(lacking, ", "), failures.begin()->second));
 }
 
-/// Solves for a column and puts the solve into the record. Of a second attempt iterations and seconds include the
-/// first.
-void solve_column(JobRun& job, const TaskSpec& task, SystemSolver& solver, const EvenOddSystem& system, int column,
-                  Field& x, const Field& b, Failures& failures) {
+/// Puts the solve of a column into the record, with the kernels of the `at_once` solves that it was one of. Of a second
+/// attempt iterations and seconds include the first.
+void record_solve(JobRun& job, const TaskSpec& task, const SystemSolver& solver, const EvenOddSystem& system,
+                  int column, SolveReport report, int at_once, const std::vector<KernelRecord>& kernels,
+                  Failures& failures) {
   const int spin = column / 3, color = column % 3;
-  const auto earlier = kernel_records();
-  SolveReport report = [&] {
-    const JobClock::Span solving = job.count(Phase::solves);
-    return solver.solve(x, b);
-  }();
   Json& solves = job.record().solves;
   const bool again = std::size_t(column) < solves.size();
   if (again) {
     report.iterations += solves[std::size_t(column)].at("iterations").get<int>();
     report.seconds += solves[std::size_t(column)].at("seconds").get<double>();
   }
-  const SolveLabel label{task.name, spin, color, system.dirac().mass(), system.dirac().kappa(), system.form()};
-  Json entry = solve_json(label, solver.spec(), report, kernel_records_since(earlier));
+  const SolveLabel label{task.name, spin, color, system.dirac().mass(), system.dirac().kappa(), system.form(), at_once};
+  Json entry = solve_json(label, solver.spec(), report, kernels);
   (again ? solves[std::size_t(column)] : solves.emplace_back()) = std::move(entry);
   failures.erase(column);
   if (report.converged) return;
   failures[column] =
       fmt::format("spin {}, color {}: {} ({})", spin, color, report.message, to_string(report.stop_reason));
-  if (!std::isfinite(report.residual)) blas::zero(x);  // numbers that no file holds
+}
+
+/// Solves for columns at once and puts the solves into the record; gives the solutions.
+std::vector<Field> solve_columns(JobRun& job, const TaskSpec& task, SystemSolver& solver, const EvenOddSystem& system,
+                                 std::span<const int> columns, std::span<const Field> b, Failures& failures) {
+  std::vector<Field> out;
+  std::vector<Field*> x;
+  std::vector<const Field*> rhs;
+  for (std::size_t k = 0; k < columns.size(); ++k) {
+    out.emplace_back(system.full_desc());
+    rhs.push_back(&b[k]);
+  }
+  for (Field& one : out) x.push_back(&one);
+  const auto earlier = kernel_records();
+  const std::vector<SolveReport> reports = [&] {
+    const JobClock::Span solving = job.count(Phase::solves);
+    return solver.solve(x, rhs);
+  }();
+  const std::vector<KernelRecord> kernels = kernel_records_since(earlier);
+  for (std::size_t k = 0; k < columns.size(); ++k) {
+    record_solve(job, task, solver, system, columns[k], reports[k], int(columns.size()), kernels, failures);
+    if (!std::isfinite(reports[k].residual)) blas::zero(out[k]);  // numbers that no file holds
+  }
+  return out;
+}
+
+/// How many columns are solved for at once: as the task says, or all where memory suffices; but no more than memory
+/// suffices for, and one at least. `kept`: bytes of the backend's memory that solutions still take.
+int columns_at_once(const JobRun& job, const TaskSpec& task, const SystemSolver& solver, const FieldDesc& full,
+                    int left, std::size_t kept) {
+  const int wanted = int(std::min<double>(left, task.parameters->number("batch").value_or(left)));
+  constexpr double buffers = double(std::size_t(64) << 20);  // for data on their way, sums
+  const Communicator& ranks = full.lattice->communicator();
+  const Backend& backend = *full.backend;
+  const double free = backend.host_memory() ? memory_here().free / ranks.size() : double(backend.available_bytes());
+  const double of_one = double(solver.bytes_of_one() + 2 * full.bytes());
+  double fewer = -std::floor((free - double(kept) - buffers) / of_one);
+  ranks.maximum(&fewer, 1);
+  const int possible = 1 + int(std::clamp(-fewer, 0.0, double(Propagator::size)));
+  const int count = std::min(wanted, possible);
+  if (count > 1 || wanted > 1) {
+    log().info("{}: {} right-hand sides at once, which take {}{}", task.name, count, bytes_text(count * of_one),
+               count < wanted ? fmt::format(", not {}: {} are free", wanted, bytes_text(free)) : "");
+  }
+  return count;
 }
 
 /// Columns of one operator take about as many iterations, so one that was given up with less patience than others took
@@ -114,38 +165,59 @@ Propagator solve_all(JobRun& job, const TaskSpec& task, const EvenOddSystem& sys
   const Parameters& source = task.parameters->group("source");
   SystemSolver solver(system, solver_spec(*task.solver));
   const bool wanted = job.used_later(task) || task.parameters->has("save");
-  Field b(system.full_desc());
+  const FieldDesc& full = system.full_desc();
+  std::vector<Field> b;
+  b.emplace_back(full);
   job.count_memory("operators", job.backend().allocated_bytes() - before);
-  const bool stays = job.stays_on_backend(task, Propagator::size * b.desc().bytes());
+  const bool stays = job.stays_on_backend(task, Propagator::size * full.bytes());
   Propagator out;
   int done = continue_components(job, task, out, failures);
   if (!stays) move_to_host(out);
+  const int left = Propagator::size - done;
+  const int at_once =
+      columns_at_once(job, task, solver, full, left, wanted && stays ? std::size_t(left) * full.bytes() : 0);
+  while (int(b.size()) < at_once) b.emplace_back(full);
   ProgressLine line(task.name, Propagator::size - done);
   solver.set_progress([&](const Progress& progress) {
     if (line.active()) line.update(progress);
     stop_if_asked(fmt::format("after {} of {} spin-color components", done, Propagator::size));
   });
-  const auto solve = [&](int column) {
-    line.begin_solve();
-    source_entry(source).make(source, b, column / 3, column % 3);
-    Field x(system.full_desc());
-    solve_column(job, task, solver, system, column, x, b, failures);
-    if (!wanted) return;
-    if (out.sink == Propagator::Sink::degrand_rossi) to_degrand_rossi(x);  // as those of an interrupted run
-    if (std::size_t(column) == out.columns.size()) {
-      out.columns.push_back(std::move(x));
-    } else {
-      out.columns[std::size_t(column)] = std::move(x);
+  const auto solve = [&](std::span<const int> columns) {
+    line.begin_solves(int(columns.size()));
+    for (std::size_t k = 0; k < columns.size(); ++k) {
+      source_entry(source).make(source, b[k], columns[k] / 3, columns[k] % 3);
     }
-    if (!stays) move_to_host(out);
+    std::vector<Field> found = solve_columns(job, task, solver, system, columns, b, failures);
+    for (std::size_t k = 0; wanted && k < columns.size(); ++k) {
+      if (out.sink == Propagator::Sink::degrand_rossi) to_degrand_rossi(found[k]);  // as those of an interrupted run
+      if (std::size_t(columns[k]) == out.columns.size()) {
+        out.columns.push_back(std::move(found[k]));
+      } else {
+        out.columns[std::size_t(columns[k])] = std::move(found[k]);
+      }
+      if (!stays) move_to_host(out);
+    }
+  };
+  /// `solved` counts them.
+  const auto solve_all_of = [&](std::span<const int> columns, int& solved) {
+    for (std::size_t some; !columns.empty(); columns = columns.subspan(some)) {
+      some = std::min(columns.size(), std::size_t(at_once));
+      solve(columns.first(some));
+      solved += int(some);
+    }
   };
   try {
-    for (; done < Propagator::size; ++done) solve(done);
+    std::vector<int> columns(std::size_t(left));
+    std::iota(columns.begin(), columns.end(), done);
+    solve_all_of(columns, done);
     const int patience = patience_from(job.record().solves);
     solver.set_patience(patience);
+    columns.clear();
     for (int column = 0; column < Propagator::size; ++column) {
-      if (given_up_early(job.record().solves[std::size_t(column)], patience)) solve(column);
+      if (given_up_early(job.record().solves[std::size_t(column)], patience)) columns.push_back(column);
     }
+    int again = 0;
+    solve_all_of(columns, again);
   } catch (const Stopped&) {
     keep_components(job, task, out, failures);
     throw;
@@ -288,7 +360,14 @@ TaskEntry propagator_task() {
                    .help = "write the file even if some columns did not converge; they hold the last iterate, or zeros",
                    .default_text = "false"}};
   save.shorthand = "file";
-  entry.table.parameters = {source, save};
+  Parameter batch;
+  batch.name = "batch";
+  batch.type = ParameterType::number_or_word;
+  batch.help = "how many columns are solved for at once; auto: all for which the memory suffices";
+  batch.default_text = "auto";
+  batch.choices = {"auto"};
+  batch.minimum = 1;
+  entry.table.parameters = {source, batch, save};
   entry.needs_operator = true;
   entry.needs_solver = true;
   entry.check = check_propagator;

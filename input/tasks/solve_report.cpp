@@ -64,6 +64,7 @@ Json solve_json(const SolveLabel& label, const SolverSpec& spec, const SolveRepo
   out["residual"] = report.residual;
   out["seconds"] = report.seconds;
   out["gflops"] = report.seconds > 0 ? report.flops / report.seconds * 1e-9 : 0;
+  out["batch"] = label.at_once;
   out["kernels"] = kernels_json(kernels);
   out["history"] = history_json(report.history);
   return out;

@@ -19,6 +19,7 @@ struct SolveLabel {
   double mass = 0;
   double kappa = 0;
   EvenOddForm preconditioning{};  ///< not automatic
+  int at_once = 1;                ///< solves of which this was one; kernels are those of all
 };
 
 /// An entry of `solves`. Residuals are relative to |b|; a history entry is [iteration, iterated, true or null].
