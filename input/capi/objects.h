@@ -24,6 +24,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 namespace quadrille {
 class JobRun;
@@ -100,13 +101,20 @@ struct OperatorObject {
 struct SolverObject {
   static constexpr Kind kind = Kind::solver;
   SolverObject(std::shared_ptr<OperatorObject> with, const SolverSpec& spec)
-      : op(std::move(with)), systems(op->dirac, spec), x(op->dirac->field_desc()), b(op->dirac->field_desc()) {}
+      : op(std::move(with)), systems(op->dirac, spec) {
+    reserve(1);
+  }
+  /// Fields for so many right-hand sides at once, at least.
+  void reserve(int count) {
+    while (int(x.size()) < count) x.emplace_back(op->dirac->field_desc());
+    while (int(b.size()) < count) b.emplace_back(op->dirac->field_desc());
+  }
   Context& context() { return op->context(); }
 
   std::shared_ptr<OperatorObject> op;
   Systems systems;
   std::unique_ptr<ShiftedSolver> shifted[2];  ///< by the parity that it works on, made for the first shifts
-  Field x, b;
+  std::vector<Field> x, b;                    ///< full, of each right-hand side at once
   nlohmann::ordered_json solves = nlohmann::ordered_json::array();
 };
 

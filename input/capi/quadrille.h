@@ -211,7 +211,7 @@ QUADRILLE_C_API quadrille_status quadrille_solver_create(quadrille_operator* op,
                                                          quadrille_solver** solver);
 QUADRILLE_C_API quadrille_status quadrille_solver_destroy(quadrille_solver* solver);
 
-/* Solves P x[k] = b[k] for k in [0, count), one after another, with a single setup. `words`: SPINORS, and
+/* Solves P x[k] = b[k] for k in [0, count), several at once, with a single setup. `words`: SPINORS, and
  *   system: m | m_dagger | m_dagger_m | even_odd | even_odd_dagger | even_odd_normal
  *                                  P: with subset full M (the default), M^+ or M^+ M; with subset even or odd
  *                                  N = A - H A^-1 H on those sites, N^+ or N^+ N. Each factor of a product is a
@@ -219,6 +219,8 @@ QUADRILLE_C_API quadrille_status quadrille_solver_destroy(quadrille_solver* solv
  *                                  solved at once by type: cg with scheme: reliable or uniform
  *   initial_guess: true            x[k] holds a guess: the solve starts from b - P x, in double; the tolerance is
  *                                  still relative to |b|
+ *   batch: auto | n                how many at once, as far as memory suffices; auto: at most 16. M^+ M and N^+ N are
+ *                                  solved one after another. x[k] does not depend on it, to the last bit
  * x[k] is overwritten, and may be the same array as b[k]. `reports`: null, or `count` of them. QUADRILLE_NOT_CONVERGED
  * if a solve ended above the tolerance; all solutions and reports are written even so. */
 QUADRILLE_C_API quadrille_status quadrille_solver_solve(quadrille_solver* solver, const char* words,

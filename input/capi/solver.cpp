@@ -8,6 +8,7 @@
 #include "input/run/job_run.h"
 #include "input/run/progress.h"
 #include "input/run/stop_signal.h"
+#include "input/tasks/at_once.h"
 #include "input/tasks/solve_report.h"
 #include "solvers/shifted/shifted_solver.h"
 
@@ -16,6 +17,8 @@
 #include <csignal>
 #include <cstring>
 #include <optional>
+#include <span>
+#include <vector>
 
 namespace quadrille::capi {
 
@@ -80,15 +83,17 @@ class HostSolves {
   /// A solve that meets numbers which are not finite blames the links, if it is they that are not: the host may have
   /// given such ones in an update that has failed.
   template <class Solve>
-  SolveReport on_finite_links(const Solve& solve) const {
+  auto on_finite_links(const Solve& solve) const {
     const auto check_links = [&] {
       const GaugeObject& gauge = *object_.op->gauge;
       demand_finite(gauge.links->unitarity(), gauge.lattice->global_dims());
     };
     try {
-      const SolveReport report = solve();
-      if (report.stop_reason == StopReason::not_finite) check_links();
-      return report;
+      auto reports = solve();
+      if (std::ranges::any_of(reports, [](const SolveReport& r) { return r.stop_reason == StopReason::not_finite; })) {
+        check_links();
+      }
+      return reports;
     } catch (const Error& error) {
       if (error.code() == ErrorCode::numerical) check_links();
       throw;
@@ -97,7 +102,7 @@ class HostSolves {
 
   /// As a solve of the job, if a module works here.
   template <class Solve>
-  SolveReport counted(const Solve& solve) const {
+  auto counted(const Solve& solve) const {
     JobRun* const job = object_.context().job;
     if (job == nullptr) return solve();
     const JobClock::Span span = job->count(Phase::solves);
@@ -115,13 +120,15 @@ class HostSolves {
     host_.write_from(full.parity(parity_of(host_.subset())), array, factor);
   }
 
-  /// Shows the iterations of solve k of `solves` to whom it may concern, and stops it where that is wanted.
-  ProgressCallback watcher(std::size_t k, std::size_t solves) {
+  /// Shows the iterations of solve `first` of `solves`, and of those at once with it, to whom it may concern, and stops
+  /// them where that is wanted.
+  ProgressCallback watcher(std::size_t first, std::size_t solves, std::size_t at_once = 1) {
     const Context& context = object_.context();
-    if (context.job != nullptr) return watcher_of_job(k, solves);
+    if (context.job != nullptr) return watcher_of_job(first, solves, at_once);
     if (context.progress == nullptr && !context.on.ranks) return {};
     if (context.on.ranks) ranks().forget_signals();
-    return [this, &context, k, solves](const Progress& now) {
+    return [this, &context, first, solves](const Progress& now) {
+      const std::size_t k = first + std::size_t(now.rhs);
       const bool stop = context.progress != nullptr &&
                         context.progress(context.progress_user, k, solves, now.iteration, now.residual) != 0;
       if (context.on.ranks && stop) ranks().raise(SIGTERM);
@@ -130,12 +137,14 @@ class HostSolves {
     };
   }
   /// A module's solve is stopped and shown as those of the program's own tasks.
-  ProgressCallback watcher_of_job(std::size_t k, std::size_t solves) {
+  ProgressCallback watcher_of_job(std::size_t first, std::size_t solves, std::size_t at_once) {
     if (!line_) line_.emplace("solve", int(solves));
-    line_->begin_solve();
-    return [this, k](const Progress& now) {
+    line_->begin_solves(int(at_once));
+    return [this, first](const Progress& now) {
       if (line_->active()) line_->update(now);
-      if (stop_signal() != 0) throw Stopped{fmt::format("stopped in solve {} after {} iterations", k, now.iteration)};
+      if (stop_signal() == 0) return;
+      throw Stopped{
+          fmt::format("stopped in solve {} after {} iterations", first + std::size_t(now.rhs), now.iteration)};
     };
   }
   /// The last iteration has no sums after it.
@@ -164,9 +173,10 @@ class HostSolves {
 
   /// Report k, to the host and in the list of solves, where it begins with `solve`.
   void give(std::size_t k, quadrille_report& out, const SolveReport& report, const EvenOddForm& form,
-            const std::vector<KernelRecord>& kernels, nlohmann::ordered_json solve) {
+            const std::vector<KernelRecord>& kernels, nlohmann::ordered_json solve, int at_once = 1) {
     const DiracOperator& dirac = *object_.op->dirac;
-    solve.update(solve_json({"", 0, 0, dirac.mass(), dirac.kappa(), form}, object_.systems.spec(), report, kernels));
+    solve.update(
+        solve_json({"", 0, 0, dirac.mass(), dirac.kappa(), form, at_once}, object_.systems.spec(), report, kernels));
     for (const char* of_a_column : {"task", "spin", "color"}) solve.erase(of_a_column);
     if (JobRun* const job = object_.context().job) job->add_solve(solve);
     for (const auto& [key, value] :
@@ -214,41 +224,60 @@ class Solves : HostSolves {
     object_.solves = nlohmann::ordered_json::array();
     host_.wait();
     std::string failed;
-    for (std::size_t k = 0; k < count_; ++k) {
-      const SolveReport report = solve(k);
-      if (!report.converged) failed += fmt::format("{}solve {}: {}", failed.empty() ? "" : "\n", k, report.message);
+    const auto at_once = std::size_t(batch());
+    for (std::size_t first = 0; first < count_; first += at_once) {
+      std::size_t k = first;
+      for (const SolveReport& report : solve(first, std::min(at_once, count_ - first))) {
+        if (!report.converged) failed += fmt::format("{}solve {}: {}", failed.empty() ? "" : "\n", k, report.message);
+        ++k;
+      }
     }
     return failed.empty() ? QUADRILLE_DONE : fail(&object_.context(), QUADRILLE_NOT_CONVERGED, failed);
   }
 
  private:
-  SolveReport solve(std::size_t k) {
+  /// More at once gain little.
+  static constexpr int most_at_once = 16;
+  int batch() {
+    SystemSolver* const solver = object_.systems.solver_of_many(choice_);
+    if (solver == nullptr) return 1;
+    return solved_at_once("solve", *solver, object_.b.front().desc(), batch_of(*words_), most_at_once, int(count_), 0);
+  }
+
+  /// Those from `first` on at once.
+  std::vector<SolveReport> solve(std::size_t first, std::size_t count) {
     using Start = SystemSolver::Start;
     const bool guessed = words_->boolean("initial_guess");
     const auto earlier = kernel_records();
-    Backend& backend = object_.context().backend;
-    const Clock::time_point begin = Clock::now();
+    object_.reserve(int(count));
+    const std::span x = std::span(object_.x).first(count), b = std::span(object_.b).first(count);
     // M of the host is `unit` times M of the library, M^+ M its square.
     const double unit = choice_.normal ? host_.unit() * host_.unit() : host_.unit();
-    read(object_.b, b_[k], 1);
-    if (guessed) read(object_.x, x_[k], unit);
-    backend.synchronize();
-    const double imported = seconds_since(begin);
-    object_.systems.set_progress(watcher(k, count_));
-    const SolveReport report = on_finite_links([&] {
-      return counted(
-          [&] { return object_.systems.solve(choice_, object_.x, object_.b, guessed ? Start::given : Start::zero); });
+    std::vector<double> imported;
+    for (std::size_t k = 0; k < count; ++k) {
+      const Clock::time_point begin = Clock::now();
+      read(b[k], b_[first + k], 1);
+      if (guessed) read(x[k], x_[first + k], unit);
+      object_.context().backend.synchronize();
+      imported.push_back(seconds_since(begin));
+    }
+    object_.systems.set_progress(watcher(first, count_, count));
+    std::vector<SolveReport> reports = on_finite_links([&] {
+      return counted([&] { return object_.systems.solve(choice_, x, b, guessed ? Start::given : Start::zero); });
     });
-    stop_if_asked_at_last(k, report.iterations);
-    const Clock::time_point solved = Clock::now();
-    write(object_.x, x_[k], 1 / unit);
-    quadrille_report out = report_of(report);
-    out.import_seconds = imported;
-    out.export_seconds = seconds_since(solved);
-    out.host_bytes = (guessed ? 3 : 2) * host_.host_bytes();
-    give(k, out, report, object_.systems.form_of(choice_), kernel_records_since(earlier),
-         {{"solve", k}, {"system", words_->text("system")}});
-    return report;
+    stop_if_asked_at_last(first, reports.front().iterations);
+    const std::vector<KernelRecord> kernels = kernel_records_since(earlier);
+    for (std::size_t k = 0; k < count; ++k) {
+      const Clock::time_point solved = Clock::now();
+      write(x[k], x_[first + k], 1 / unit);
+      quadrille_report out = report_of(reports[k]);
+      out.import_seconds = imported[k];
+      out.export_seconds = seconds_since(solved);
+      out.host_bytes = (guessed ? 3 : 2) * host_.host_bytes();
+      give(first + k, out, reports[k], object_.systems.form_of(choice_), kernels,
+           {{"solve", first + k}, {"system", words_->text("system")}}, int(count));
+    }
+    return reports;
   }
 
   SystemChoice choice_;
@@ -284,8 +313,8 @@ class ShiftedSolves : HostSolves {
     std::vector<Field> solutions;
     for (std::size_t k = 0; k < count_; ++k) solutions.emplace_back(solver.field_desc());
     Field right(solver.field_desc());
-    read(object_.b, b_, 1);
-    convert(right, object_.b.parity(parity_of(host_.subset())));
+    read(object_.b.front(), b_, 1);
+    convert(right, object_.b.front().parity(parity_of(host_.subset())));
     object_.context().backend.synchronize();
     const double imported = seconds_since(begin);
     solver.set_progress(watcher(0, 1));
@@ -294,7 +323,7 @@ class ShiftedSolves : HostSolves {
     (void)on_finite_links([&] {
       return counted([&] {
         report = solver.solve(solutions, right);
-        return report.shifts[0];
+        return std::vector<SolveReport>{report.shifts[0]};
       });
     });
     stop_if_asked_at_last(0, report.iterations);
@@ -323,9 +352,9 @@ class ShiftedSolves : HostSolves {
     std::string failed;
     for (std::size_t k = 0; k < count_; ++k) {
       const Clock::time_point solved = Clock::now();
-      Field part = object_.x.parity(parity_of(host_.subset()));
+      Field part = object_.x.front().parity(parity_of(host_.subset()));
       convert(part, solutions[k]);
-      write(object_.x, x_[k], 1 / unit);
+      write(object_.x.front(), x_[k], 1 / unit);
       const SolveReport& of_shift = report.shifts[k];
       quadrille_report out = report_of(of_shift);
       out.import_seconds = k == 0 ? imported : 0;

@@ -1,6 +1,7 @@
 #include "input/capi/systems.h"
 
 #include "core/blas/blas.h"
+#include "core/field/convert.h"
 #include "dirac/systems/adjoint.h"
 
 #include <fmt/format.h>
@@ -87,16 +88,39 @@ SolveReport Systems::solve_one(const SystemChoice& choice, bool of_adjoint, Fiel
   return solver.solve(x, b, start);
 }
 
-SolveReport Systems::solve(const SystemChoice& choice, Field& x, Field& b, Start start) {
+void Systems::begin(const SystemChoice& choice, Field& x, Field& b, Start start) const {
   clear_others(choice, b);
+  if (choice.normal || !choice.even_odd || start == Start::zero) return;
+  const Parity here = parity_of(choice.subset);
+  Field rest = x.parity(opposite(here));
+  dirac_->inverse_diagonal_hop(rest, x.parity(here), choice.adjoint ? Dagger::Yes : Dagger::No);
+  blas::scale(-1, rest);
+}
+
+SolveReport Systems::solve(const SystemChoice& choice, Field& x, Field& b, Start start) {
+  begin(choice, x, b, start);
   if (choice.normal) return solve_normal(choice, x, b, start);
-  if (choice.even_odd && start == Start::given) {  // the guess of the other sites is the one that leaves nothing there
-    const Parity here = parity_of(choice.subset);
-    Field rest = x.parity(opposite(here));
-    dirac_->inverse_diagonal_hop(rest, x.parity(here), choice.adjoint ? Dagger::Yes : Dagger::No);
-    blas::scale(-1, rest);
-  }
   return solve_one(choice, choice.adjoint, x, b, start, spec_.tolerance);
+}
+
+std::vector<SolveReport> Systems::solve(const SystemChoice& choice, std::span<Field> x, std::span<Field> b,
+                                        Start start) {
+  std::vector<SolveReport> reports;
+  SystemSolver* const solver = solver_of_many(choice);
+  if (solver == nullptr || x.size() == 1) {
+    for (std::size_t k = 0; k < x.size(); ++k) reports.push_back(solve(choice, x[k], b[k], start));
+    return reports;
+  }
+  std::vector<Field*> solutions;
+  std::vector<const Field*> rhs;
+  for (std::size_t k = 0; k < x.size(); ++k) {
+    begin(choice, x[k], b[k], start);
+    solutions.push_back(&x[k]);
+    rhs.push_back(&b[k]);
+  }
+  solver->set_tolerance(spec_.tolerance);
+  solver->set_progress(progress_);
+  return solver->solve(solutions, rhs, start);
 }
 
 Systems::Residual& Systems::residual_like(const Field& x) {

@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -39,6 +40,13 @@ class Systems {
   /// x hold anything. The residual of the report is that of the system, |b - P x| / |b|, in double. With Start::given x
   /// holds a guess.
   SolveReport solve(const SystemChoice& choice, Field& x, Field& b, SystemSolver::Start start);
+  /// The same for many: at once, but for the products M^+ M and N^+ N.
+  std::vector<SolveReport> solve(const SystemChoice& choice, std::span<Field> x, std::span<Field> b,
+                                 SystemSolver::Start start);
+  /// What solves many at once for such a choice; null where they are solved one after the other.
+  SystemSolver* solver_of_many(const SystemChoice& choice) {
+    return choice.normal ? nullptr : &one(choice, choice.adjoint).solver;
+  }
 
   void set_progress(ProgressCallback callback) { progress_ = std::move(callback); }
   const SolverSpec& spec() const { return spec_; }
@@ -74,6 +82,8 @@ class Systems {
   One& one(const SystemChoice& choice, bool adjoint);
   SolveReport solve_one(const SystemChoice& choice, bool adjoint, Field& x, const Field& b, SystemSolver::Start start,
                         double tolerance);
+  /// Clears what does not count of b; of a guess, gives the other sites those that leave nothing there.
+  void begin(const SystemChoice& choice, Field& x, Field& b, SystemSolver::Start start) const;
   SolveReport solve_normal(const SystemChoice& choice, Field& x, Field& b, SystemSolver::Start start);
   /// x += e with P e = r, until |b - P x| is at most `target`; residual_->value holds r = b - P x, of norm `residual`,
   /// which becomes that of the new x.

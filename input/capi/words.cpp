@@ -2,6 +2,7 @@
 
 #include "core/system/thread_count.h"
 #include "input/job/yaml.h"
+#include "input/tasks/at_once.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -245,6 +246,7 @@ const ParameterTable& solve_table() {
          .choices = {"m", "m_dagger", "m_dagger_m", "even_odd", "even_odd_dagger", "even_odd_normal"}});
     with_guess.parameters.push_back(
         {.name = "initial_guess", .type = Type::boolean, .help = "x holds an initial guess", .default_text = "false"});
+    with_guess.parameters.push_back(batch_parameter("right-hand sides"));
     return with_guess;
   }();
   return table;

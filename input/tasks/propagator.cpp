@@ -3,7 +3,6 @@
 #include "core/blas/blas.h"
 #include "core/field/propagator.h"
 #include "core/system/log.h"
-#include "core/system/memory.h"
 #include "core/tuning/kernel_log.h"
 #include "dirac/registry.h"
 #include "dirac/systems/even_odd.h"
@@ -14,6 +13,7 @@
 #include "input/run/progress.h"
 #include "input/run/stop_signal.h"
 #include "input/sources/registry.h"
+#include "input/tasks/at_once.h"
 #include "input/tasks/checks.h"
 #include "input/tasks/solve_report.h"
 #include "input/tasks/unfinished_propagator.h"
@@ -26,7 +26,6 @@
 #include <cmath>
 #include <map>
 #include <numeric>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -39,12 +38,7 @@ void check_propagator(const TaskSpec& task, const Dims& dims, std::vector<Error>
   gather(errors, [&] { source_entry(source).check(source, dims); });
   gather(errors, [&] { find_operator(task.op->text("type")).check(*task.op); });
   gather(errors, [&] { (void)solver_spec(*task.solver); });
-  gather(errors, [&] {
-    const std::optional<double> batch = task.parameters->number("batch");
-    if (!batch || *batch == std::floor(*batch)) return;
-    throw Error(ErrorCode::invalid_input, fmt::format("batch: expected auto or a whole number, got {}", *batch),
-                task.parameters->where("batch"));
-  });
+  gather(errors, [&] { (void)batch_of(*task.parameters); });
 }
 
 void check_propagator_links(const TaskSpec& task, const LoadedGauge& gauge, Backend&, std::vector<Error>& errors) {
@@ -121,27 +115,6 @@ std::vector<Field> solve_columns(JobRun& job, const TaskSpec& task, SystemSolver
   return out;
 }
 
-/// How many columns are solved for at once: as the task says, or all where memory suffices; but no more than memory
-/// suffices for, and one at least. `kept`: bytes of the backend's memory that solutions still take.
-int columns_at_once(const JobRun& job, const TaskSpec& task, const SystemSolver& solver, const FieldDesc& full,
-                    int left, std::size_t kept) {
-  const int wanted = int(std::min<double>(left, task.parameters->number("batch").value_or(left)));
-  constexpr double buffers = double(std::size_t(64) << 20);  // for data on their way, sums
-  const Communicator& ranks = full.lattice->communicator();
-  const Backend& backend = *full.backend;
-  const double free = backend.host_memory() ? memory_here().free / ranks.size() : double(backend.available_bytes());
-  const double of_one = double(solver.bytes_of_one() + 2 * full.bytes());
-  double fewer = -std::floor((free - double(kept) - buffers) / of_one);
-  ranks.maximum(&fewer, 1);
-  const int possible = 1 + int(std::clamp(-fewer, 0.0, double(Propagator::size)));
-  const int count = std::min(wanted, possible);
-  if (count > 1 || wanted > 1) {
-    log().info("{}: {} right-hand sides at once, which take {}{}", task.name, count, bytes_text(count * of_one),
-               count < wanted ? fmt::format(", not {}: {} are free", wanted, bytes_text(free)) : "");
-  }
-  return count;
-}
-
 /// Columns of one operator take about as many iterations, so one that was given up with less patience than others took
 /// iterations deserves it: the patience that the solves of a record suggest.
 int patience_from(const Json& solves) {
@@ -166,18 +139,18 @@ Propagator solve_all(JobRun& job, const TaskSpec& task, const EvenOddSystem& sys
   SystemSolver solver(system, solver_spec(*task.solver));
   const bool wanted = job.used_later(task) || task.parameters->has("save");
   const FieldDesc& full = system.full_desc();
-  std::vector<Field> b;
-  b.emplace_back(full);
-  job.count_memory("operators", job.backend().allocated_bytes() - before);
   const bool stays = job.stays_on_backend(task, Propagator::size * full.bytes());
   Propagator out;
   int done = continue_components(job, task, out, failures);
   if (!stays) move_to_host(out);
   const int left = Propagator::size - done;
-  const int at_once =
-      columns_at_once(job, task, solver, full, left, wanted && stays ? std::size_t(left) * full.bytes() : 0);
+  const int at_once = solved_at_once(task.name, solver, full, batch_of(*task.parameters), Propagator::size, left,
+                                     wanted && stays ? std::size_t(left) * full.bytes() : 0);
+  solver.reserve(at_once);
+  std::vector<Field> b;
   while (int(b.size()) < at_once) b.emplace_back(full);
-  ProgressLine line(task.name, Propagator::size - done);
+  job.count_memory("operators", job.backend().allocated_bytes() - before - (out.columns.empty() ? 0 : out.bytes()));
+  ProgressLine line(task.name, left);
   solver.set_progress([&](const Progress& progress) {
     if (line.active()) line.update(progress);
     stop_if_asked(fmt::format("after {} of {} spin-color components", done, Propagator::size));
@@ -207,7 +180,7 @@ Propagator solve_all(JobRun& job, const TaskSpec& task, const EvenOddSystem& sys
     }
   };
   try {
-    std::vector<int> columns(std::size_t(left));
+    auto columns = std::vector<int>(std::size_t(left));
     std::iota(columns.begin(), columns.end(), done);
     solve_all_of(columns, done);
     const int patience = patience_from(job.record().solves);
@@ -360,14 +333,7 @@ TaskEntry propagator_task() {
                    .help = "write the file even if some columns did not converge; they hold the last iterate, or zeros",
                    .default_text = "false"}};
   save.shorthand = "file";
-  Parameter batch;
-  batch.name = "batch";
-  batch.type = ParameterType::number_or_word;
-  batch.help = "how many columns are solved for at once; auto: all for which the memory suffices";
-  batch.default_text = "auto";
-  batch.choices = {"auto"};
-  batch.minimum = 1;
-  entry.table.parameters = {source, batch, save};
+  entry.table.parameters = {source, batch_parameter("columns"), save};
   entry.needs_operator = true;
   entry.needs_solver = true;
   entry.check = check_propagator;
