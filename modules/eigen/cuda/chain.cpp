@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -180,8 +181,14 @@ ChainEnd<T> run_chain(const Chain<T>& chain) {
     return std::pair(end.share.first, end.share.count);
   };
   phases.run(phase::tridiagonal, 4.0 / 3 * double(n) * double(n) * double(n), [&] {
+    std::optional<DivideAndConquer> division;
     chain.together([&] {
-      TridiagonalVectors pairs = divide_and_conquer(std::move(t.diagonal), std::move(t.beside), wanted);
+      division.emplace(std::move(t.diagonal), std::move(t.beside), chain.rank, chain.ranks);
+      division->solve_subtrees();
+    });
+    if (chain.ranks > 1) chain.exchange(division->found());
+    chain.together([&] {
+      TridiagonalVectors pairs = division->merge(wanted);
       end.vectors = as_numbers<There<T>>(n * end.share.count, std::move(pairs.vectors));
       finish_phase();
     });

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/backend/cuda/device_array.h"
+#include "core/comm/device_links.h"
 #include "modules/eigen/cuda/band/band.h"
 #include "modules/eigen/cuda/numbers.h"
 #include "modules/eigen/problem.h"
@@ -11,6 +12,7 @@
 #include <functional>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 namespace quadrille::eigen {
 
@@ -24,6 +26,7 @@ struct Chain {
   std::int64_t n = 0;
   Fraction fraction = {};
   Progress progress = {};
+  int rank = 0, ranks = 1;                ///< this GPU among those that work together
   int exponent = 0;                       ///< the A that is given stands for 2^exponent A
   std::function<int()> to_standard = {};  ///< A := L^-1 A L^-H; gives what it adds to the exponent; empty: B is 1
   std::function<Band<There<T>>()> to_band = {};
@@ -34,6 +37,8 @@ struct Chain {
   double scale = 1;                                                      ///< of vectors
   /// Runs a step that may fail on one GPU alone: it fails on all then, or on none. It uses no other GPU.
   std::function<void(const std::function<void()>& step)> together = [](const std::function<void()>& step) { step(); };
+  /// Brings the bytes of each piece from its rank to all.
+  std::function<void(const std::vector<DevicePiece>&)> exchange = {};
   /// Told how many vectors this GPU makes as soon as it is known.
   std::function<void(std::int64_t)> count_known = {};
 };

@@ -16,7 +16,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <future>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -151,7 +150,7 @@ ChainEnd<T> solve_there(const DeviceProblem<T>& problem, std::function<void(std:
   const Matrix<T> a = sent_matrix(n, problem.a, problem.lda, problem.triangle, "A");
   There<T>* const there = a.elements.get();
   const Matrix<T>* const factor = problem.b != nullptr ? &problem.b->data().l : nullptr;
-  Chain<T> chain{n, problem.fraction, problem.progress, a.exponent};
+  Chain<T> chain{.n = n, .fraction = problem.fraction, .progress = problem.progress, .exponent = a.exponent};
   chain.to_band = [&] {
     fill_upper_half(n, there, n);
     return reduce_to_band(n, there, n);
@@ -178,15 +177,10 @@ ChainEnd<T> solve_there(const DeviceProblem<T>& problem, std::function<void(std:
 
 template <class T>
 Pairs<T> solve_on_device(const DeviceProblem<T>& problem) {
-  // Pages of the host come slowly: room for vectors is made while the device works.
-  std::vector<T> vectors;
-  std::future<void> room;
-  ChainEnd<T> end = solve_there<T>(problem, [&](std::int64_t count) {
-    room = std::async(std::launch::async | std::launch::deferred,
-                      [&vectors, numbers = problem.n * count] { vectors.resize(std::size_t(numbers)); });
-  });
-  if (!room.valid()) return std::move(end.found);
-  room.get();
+  RoomOfHost<T> room;
+  ChainEnd<T> end = solve_there<T>(problem, [&](std::int64_t count) { room.begin(problem.n * count); });
+  std::vector<T> vectors = room.take();
+  if (vectors.empty()) return std::move(end.found);
   cuda_backend().copy_out(vectors.data(), end.vectors.get(), vectors.size() * sizeof(T));
   end.found.vectors = std::move(vectors);
   return std::move(end.found);

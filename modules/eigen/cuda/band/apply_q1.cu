@@ -5,6 +5,7 @@
 #include "modules/eigen/cuda/launch.h"
 #include "modules/eigen/cuda/products.h"
 #include "modules/eigen/cuda/ranks/band.h"
+#include "modules/eigen/cuda/ranks/panels.h"
 
 #include <algorithm>
 #include <optional>
@@ -98,12 +99,16 @@ void apply_q1(Exchange& exchange, const Columns<T>& a, const T* tau, T* e, std::
   if (n <= b) return;
   std::optional<BlockReflection<T>> reflection;
   all_or_none(exchange.ranks(), [&] { reflection.emplace(n, block, count); });
-  for (std::int64_t j = (n - b - 1) / block * block; j >= 0; j -= block) {
-    const std::int64_t first = j + b, rows = n - first, width = std::min(block, rows);
-    if (a.has(j)) take_panel(n, j, width, a.at(0, j), n, room, rows);
-    exchange.broadcast(room, rows * width, a.owner(j));
-    reflection->apply(first, width, room, rows, tau + j, e, n);
-  }
+  const auto send = [&](std::int64_t j, T* panel) {
+    const std::int64_t rows = n - j - b, width = std::min(block, rows);
+    if (a.has(j)) take_panel(n, j, width, a.at(0, j), n, panel, rows);
+    const DevicePiece piece{a.owner(j), panel, std::size_t(rows * width) * sizeof(T)};
+    return exchange.share_beside({&piece, 1});
+  };
+  for_panels((n - b - 1) / block * block, -block, n, room, room + n * block, send, [&](std::int64_t j, T* panel) {
+    const std::int64_t rows = n - j - b;
+    reflection->apply(j + b, std::min(block, rows), panel, rows, tau + j, e, n);
+  });
 }
 
 template void apply_q1(std::int64_t, const double*, std::int64_t, const double*, double*, std::int64_t, std::int64_t);

@@ -15,6 +15,7 @@
 #include <cuda/atomic>
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 namespace quadrille::eigen {
@@ -147,6 +148,22 @@ inline Cut cut_panels(int n, int lowest, int highest, int panels, int blocks) {
   return out;
 }
 
+/// Of a panel: a processor has four tensor cores, so that up to four warps take the same time, and more about a third
+/// longer.
+inline int best_warps(int tiles, int most, int blocks) {
+  int best = 1;
+  double least = std::numeric_limits<double>::infinity();
+  for (int warps = 1; warps <= most; ++warps) {
+    const double panels = std::max(1.0, (tiles + warps - 1) / warps / double(blocks));
+    const double time = panels * (warps <= 4 ? 3 : 4);
+    if (time < least) {
+      least = time;
+      best = warps;
+    }
+  }
+  return best;
+}
+
 /// How the columns of E are shared out: `warps` a panel, one panel a block at a time; and the ring's halves.
 struct Shape {
   int warps, panels, blocks, depth, bytes;
@@ -157,8 +174,7 @@ Shape shape_for(std::int64_t count) {
   const int room = shared_memory_limit() - 1024, deep = HalfDiamond<T>::parts == 1 ? 4 : 2;
   const int depth = room >= deep * half + most_warps * staged ? deep : 2, most = (room - depth * half) / staged;
   const int tiles = int((count + tile_columns<T, G> - 1) / tile_columns<T, G>), all = processors();
-  const int warps = std::clamp((tiles + all - 1) / all, 1, std::min(most, most_warps));
-  const int panels = (tiles + warps - 1) / warps;
+  const int warps = best_warps(tiles, std::min(most, most_warps), all), panels = (tiles + warps - 1) / warps;
   return {warps, panels, std::min(panels, all), depth, depth * half + warps * staged};
 }
 

@@ -22,6 +22,13 @@ void send(const cuda::DeviceArray<T>& to, const std::vector<T>& from) {
   if (!from.empty()) cuda_backend().copy_in(to.get(), from.data(), from.size() * sizeof(T));
 }
 
+void copy_square(int n, const double* from, std::int64_t ld_from, double* to, std::int64_t ld_to) {
+  constexpr std::size_t number = sizeof(double);
+  QUADRILLE_CUDA_CHECK(cudaMemcpy2DAsync(to, std::size_t(ld_to) * number, from, std::size_t(ld_from) * number,
+                                         std::size_t(n) * number, std::size_t(n), cudaMemcpyDeviceToDevice,
+                                         cuda::stream()));
+}
+
 /// The tree of a matrix: where the blocks of each level begin, leaves last. Sizes of a level differ by one at most.
 std::vector<std::vector<int>> levels_of(int n) {
   std::vector<std::vector<int>> levels{{0, n}};
@@ -37,20 +44,49 @@ std::vector<std::vector<int>> levels_of(int n) {
   return levels;
 }
 
-/// The matrix while its blocks are merged.
-class Division {
- public:
-  Division(std::vector<double> d, std::vector<double> e)
-      : n_(int(d.size())), d_(std::move(d)), e_(std::move(e)), levels_(levels_of(n_)) {}
+}  // namespace
 
-  TridiagonalVectors solve(const WantedVectors& wanted) {
+/// The matrix while its blocks are merged.
+class DivideAndConquer::Division {
+ public:
+  Division(std::vector<double> d, std::vector<double> e, int rank, int ranks)
+      : n_(int(d.size())), rank_(rank), ranks_(ranks), d_(std::move(d)), e_(std::move(e)), levels_(levels_of(n_)) {
+    while (split_ < leaves() && 1 << split_ < ranks) ++split_;
+  }
+
+  void solve_subtrees() {
     solve_leaves_here();
-    for (int level = int(levels_.size()) - 2; level >= 0; --level) merge_level(level, wanted);
-    if (levels_.size() == 1) choose(wanted);
+    for (int level = leaves() - 1; level >= split_; --level) merge_level(level, {});
+  }
+  std::vector<DevicePiece> found();
+  TridiagonalVectors merge(const WantedVectors& wanted) {
+    take_found();
+    for (int level = split_ - 1; level >= 0; --level) merge_level(level, wanted);
+    if (!chosen_) choose(wanted);
     return finish();
   }
 
  private:
+  int leaves() const { return int(levels_.size()) - 1; }
+  /// Who solves a block of the level at which the tree is split.
+  int owner(int block) const { return int(std::int64_t(block) * ranks_ / (1 << split_)); }
+  /// Whether this GPU merges a block: above the split all do it.
+  bool has_merge(int level, int block) const { return level < split_ || owner(block >> (level - split_)) == rank_; }
+  /// Whether there is anything that others have found.
+  bool is_shared() const { return ranks_ > 1 && split_ < leaves(); }
+  /// copy(first, size, packed) for the blocks of the split: their first row, size, and place in packed_.
+  template <class Copy>
+  void for_subtrees(Copy&& copy) {
+    const std::vector<int>& blocks = levels_[split_];
+    std::int64_t place = 0;
+    for (std::size_t b = 0; b + 1 < blocks.size(); ++b) {
+      const int first = blocks[b], size = blocks[b + 1] - first;
+      copy(int(b), first, size, packed_.get() + place);
+      place += std::int64_t(size) * size;
+    }
+  }
+  void take_found();
+
   /// Columns of a block in rising order of their eigenvalues.
   void sort(int first, int n) {
     const auto begin = order_.begin() + first;
@@ -58,6 +94,7 @@ class Division {
     std::stable_sort(begin, begin + n, [&](int x, int y) { return d_[first + x] < d_[first + y]; });
   }
   void choose(const WantedVectors& wanted) {
+    chosen_ = true;
     out_.values.resize(n_);
     for (int i = 0; i < n_; ++i) out_.values[i] = d_[order_[i]];
     std::tie(out_.first, out_.count) = wanted(out_.values);
@@ -69,9 +106,11 @@ class Division {
   TridiagonalVectors finish();
   void require_success() const;
 
-  int n_;
+  int n_, rank_, ranks_;
   std::vector<double> d_, e_;
   std::vector<std::vector<int>> levels_;
+  int split_ = std::min(1, leaves());  ///< the level whose blocks GPUs share out: one or more for each, or the leaves
+  bool chosen_ = false;
   std::vector<int> order_ = std::vector<int>(n_);
   std::vector<double> rest_ = std::vector<double>(n_);  ///< eigenvalues of deflated columns
   TridiagonalVectors out_;
@@ -90,12 +129,12 @@ class Division {
   cuda::DeviceArray<double> u_ = device_array<double>(std::int64_t(n_) * std::min(n_, 2048));
 };
 
-void Division::require_success() const {
+void DivideAndConquer::Division::require_success() const {
   if (cuda::fetched(failed_.get(), 1).front() == 0) return;
   throw Error(ErrorCode::numerical, "divide and conquer of the tridiagonal matrix did not converge");
 }
 
-void Division::solve_leaves_here() {
+void DivideAndConquer::Division::solve_leaves_here() {
   const std::vector<int>& leaves = levels_.back();
   for (std::size_t b = 1; b + 1 < leaves.size(); ++b) {
     d_[leaves[b] - 1] -= std::abs(e_[leaves[b] - 1]);
@@ -113,12 +152,38 @@ void Division::solve_leaves_here() {
   for (std::size_t b = 0; b + 1 < leaves.size(); ++b) sort(leaves[b], leaves[b + 1] - leaves[b]);
 }
 
+std::vector<DevicePiece> DivideAndConquer::Division::found() {
+  if (!is_shared()) return {};
+  send(d_there_, d_);
+  send(column_, order_);
+  std::vector<DevicePiece> pieces;
+  for_subtrees([&](int block, int first, int size, double* packed) {
+    const int from = owner(block);
+    if (from == rank_) copy_square(size, q_.get() + first + std::int64_t(first) * n_, n_, packed, size);
+    pieces.push_back({from, packed, std::size_t(size) * std::size_t(size) * sizeof(double)});
+    pieces.push_back({from, d_there_.get() + first, std::size_t(size) * sizeof(double)});
+    pieces.push_back({from, column_.get() + first, std::size_t(size) * sizeof(int)});
+  });
+  return pieces;
+}
+
+void DivideAndConquer::Division::take_found() {
+  if (!is_shared()) return;
+  for_subtrees([&](int block, int first, int size, const double* packed) {
+    if (owner(block) == rank_) return;
+    copy_square(size, packed, size, q_.get() + first + std::int64_t(first) * n_, n_);
+  });
+  d_ = cuda::fetched(d_there_.get(), n_);
+  order_ = cuda::fetched(column_.get(), n_);
+}
+
 /// The merges of a level with what is not deflated; sends it to the device.
-std::vector<Merge> Division::deflate_all(int level) {
+std::vector<Merge> DivideAndConquer::Division::deflate_all(int level) {
   const std::vector<int>&halves = levels_[level + 1], &blocks = levels_[level];
   std::vector<Merge> merges;
   int widest = 0;
   for (std::size_t b = 0; b + 1 < blocks.size(); ++b) {
+    if (!has_merge(level, int(b))) continue;
     const int first = blocks[b], middle = halves[2 * b + 1], end = blocks[b + 1];
     const double coupling = e_[middle - 1];
     merges.push_back({first, middle - first, end - first, 2 * std::abs(coupling), coupling < 0 ? -1.0 : 1.0});
@@ -168,7 +233,7 @@ std::vector<Merge> Division::deflate_all(int level) {
   return merges;
 }
 
-void Division::merge_level(int level, const WantedVectors& wanted) {
+void DivideAndConquer::Division::merge_level(int level, const WantedVectors& wanted) {
   const std::vector<Merge> merges = deflate_all(level);
   int most = 0;
   for (const Merge& m : merges) most = std::max(most, m.k);
@@ -190,7 +255,7 @@ void Division::merge_level(int level, const WantedVectors& wanted) {
 }
 
 /// Columns of Q from the packed ones: all of the merge, or in the last one those that are wanted.
-void Division::form_vectors(const Merge& m, bool last) {
+void DivideAndConquer::Division::form_vectors(const Merge& m, bool last) {
   std::vector<int> roots;
   for (std::int64_t i = out_.first; last && i < out_.first + out_.count; ++i) {
     if (order_[i] < m.k) roots.push_back(order_[i]);
@@ -220,7 +285,7 @@ void Division::form_vectors(const Merge& m, bool last) {
   }
 }
 
-TridiagonalVectors Division::finish() {
+TridiagonalVectors DivideAndConquer::Division::finish() {
   const auto begin = order_.begin() + out_.first;
   send(column_, std::vector<int>(begin, begin + out_.count));
   if (out_.count > 0) {
@@ -232,6 +297,8 @@ TridiagonalVectors Division::finish() {
   out_.vectors = std::move(packed_);
   return std::move(out_);
 }
+
+namespace {
 
 /// Eigenvalue number i, from 0: the largest x for which at most i are below.
 __global__ void bisect(const double* d, const double* squares, int n, double low, double high, double* values) {
@@ -255,9 +322,12 @@ __global__ void bisect(const double* d, const double* squares, int n, double low
 
 }  // namespace
 
-TridiagonalVectors divide_and_conquer(std::vector<double> d, std::vector<double> e, const WantedVectors& wanted) {
-  return Division(std::move(d), std::move(e)).solve(wanted);
-}
+DivideAndConquer::DivideAndConquer(std::vector<double> d, std::vector<double> e, int rank, int ranks)
+    : division_(std::make_unique<Division>(std::move(d), std::move(e), rank, ranks)) {}
+DivideAndConquer::~DivideAndConquer() = default;
+void DivideAndConquer::solve_subtrees() { division_->solve_subtrees(); }
+std::vector<DevicePiece> DivideAndConquer::found() { return division_->found(); }
+TridiagonalVectors DivideAndConquer::merge(const WantedVectors& wanted) { return division_->merge(wanted); }
 
 std::vector<double> tridiagonal_values(const std::vector<double>& d, const std::vector<double>& e) {
   const int n = int(d.size());

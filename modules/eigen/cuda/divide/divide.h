@@ -3,9 +3,11 @@
 #pragma once
 
 #include "core/backend/cuda/device_array.h"
+#include "core/comm/device_links.h"
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -20,10 +22,25 @@ struct TridiagonalVectors {
   std::int64_t first = 0, count = 0;
 };
 
-/// d: n, e: n - 1 numbers; their largest magnitude should be about 1. Cuppen's divide and conquer (Gu and Eisenstat,
-/// SIAM J. Matrix Anal. Appl. 16 (1995) 172). The last merge makes only the vectors that are wanted. Takes 2 n^2
-/// numbers and a little; the vectors stay in n^2 of them. Errors: ErrorCode::numerical where an iteration does not end.
-TridiagonalVectors divide_and_conquer(std::vector<double> d, std::vector<double> e, const WantedVectors& wanted);
+/// Cuppen's divide and conquer (Gu and Eisenstat, SIAM J. Matrix Anal. Appl. 16 (1995) 172). Each of several GPUs
+/// solves subtrees of its own; then all take what the others have found, do the merges above again, and of the last one
+/// each makes only the vectors that are wanted there. Takes 2 n^2 numbers and a little; the vectors stay in n^2 of
+/// them. Errors: ErrorCode::numerical where an iteration does not end.
+class DivideAndConquer {
+ public:
+  /// d: n, e: n - 1 numbers; their largest magnitude should be about 1. The GPU is number `rank` of `ranks`.
+  DivideAndConquer(std::vector<double> d, std::vector<double> e, int rank, int ranks);
+  ~DivideAndConquer();
+
+  void solve_subtrees();
+  /// What each GPU has found, in the memory of this one: the others' parts are to be put there before merge().
+  std::vector<DevicePiece> found();
+  TridiagonalVectors merge(const WantedVectors& wanted);
+
+ private:
+  class Division;
+  std::unique_ptr<Division> division_;
+};
 
 /// All eigenvalues, in rising order, to a few units of rounding of the largest: bisection, a thread a value.
 std::vector<double> tridiagonal_values(const std::vector<double>& d, const std::vector<double>& e);

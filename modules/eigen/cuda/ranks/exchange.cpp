@@ -5,6 +5,7 @@
 #include "core/backend/cuda/runtime.h"
 #include "core/comm/transport_name.h"
 #include "core/error.h"
+#include "modules/shared/dense/cuda/host_link.h"
 
 #include <fmt/format.h>
 
@@ -44,11 +45,32 @@ Beside ranks_beside(const Communicator& ranks) {
   return out;
 }
 
-Exchange::Exchange(const Communicator& ranks) : ranks_(ranks), links_(links_between(ranks)) {}
+Exchange::Exchange(const Communicator& ranks)
+    : ranks_(ranks), links_(links_between(ranks)), beside_(cuda::make_urgent_stream()) {}
 
 void Exchange::share(std::span<const DevicePiece> pieces) {
   if (ranks_.size() == 1) return;
-  if (links_ == nullptr) return share_by_host(pieces);
+  links_ == nullptr ? share_by_host(pieces) : share_by_links(pieces, cuda::stream());
+}
+
+cuda::OwnedEvent Exchange::share_beside(std::span<const DevicePiece> pieces) {
+  cuda::OwnedEvent arrived = cuda::make_event();
+  if (links_ == nullptr) {
+    share(pieces);
+    QUADRILLE_CUDA_CHECK(cudaEventRecord(arrived.get(), cuda::stream()));
+  } else {
+    cuda::pass(arrived, cuda::stream(), beside_.get());
+    share_by_links(pieces, beside_.get());
+    QUADRILLE_CUDA_CHECK(cudaEventRecord(arrived.get(), beside_.get()));
+  }
+  return arrived;
+}
+
+void Exchange::wait_for(const cuda::OwnedEvent& arrived) {
+  QUADRILLE_CUDA_CHECK(cudaStreamWaitEvent(cuda::stream(), arrived.get()));
+}
+
+void Exchange::share_by_links(std::span<const DevicePiece> pieces, cudaStream_t stream) {
   send_.clear();
   receive_.clear();
   for (const DevicePiece& piece : pieces) {
@@ -61,7 +83,7 @@ void Exchange::share(std::span<const DevicePiece> pieces) {
       if (to != piece.rank) send_.push_back({to, piece.memory, piece.bytes});
     }
   }
-  links_->start(send_, receive_, cuda::stream());
+  links_->start(send_, receive_, stream);
   links_->finish();
 }
 

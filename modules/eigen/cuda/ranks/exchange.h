@@ -1,6 +1,7 @@
 // Memory of GPUs that ranks share: what one rank has goes to all others.
 #pragma once
 
+#include "core/backend/cuda/owned.h"
 #include "core/comm/communicator.h"
 #include "core/comm/device_links.h"
 
@@ -29,6 +30,9 @@ class Exchange {
   const Communicator& ranks() const { return ranks_; }
   /// The bytes of each piece, at `memory` on every rank, become those of `rank`.
   void share(std::span<const DevicePiece> pieces);
+  /// share() behind what is queued so far and beside what is queued next, which uses the bytes behind wait_for().
+  [[nodiscard]] cuda::OwnedEvent share_beside(std::span<const DevicePiece> pieces);
+  static void wait_for(const cuda::OwnedEvent& arrived);
   template <class T>
   void broadcast(T* numbers, std::int64_t count, int root) {
     const DevicePiece piece{root, numbers, std::size_t(count) * sizeof(T)};
@@ -36,10 +40,12 @@ class Exchange {
   }
 
  private:
+  void share_by_links(std::span<const DevicePiece> pieces, cudaStream_t stream);
   void share_by_host(std::span<const DevicePiece> pieces);
 
   const Communicator& ranks_;
   std::shared_ptr<DeviceLinks> links_;
+  cuda::OwnedStream beside_;  ///< urgent, so that products of large matrices do not hold up what travels
   std::vector<std::byte> staging_;
   std::vector<DevicePiece> send_, receive_;
 };

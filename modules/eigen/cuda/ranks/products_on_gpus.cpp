@@ -3,7 +3,7 @@
 #include "modules/eigen/cuda/arrival.h"
 #include "modules/eigen/cuda/launch.h"
 #include "modules/eigen/cuda/products.h"
-#include "modules/eigen/cuda/ranks/exchange.h"
+#include "modules/eigen/cuda/ranks/panels.h"
 #include "modules/eigen/cuda/ranks/shares.h"
 #include "modules/eigen/cuda/ranks/standard_form.h"
 #include "modules/eigen/cuda/triangles.h"
@@ -35,16 +35,17 @@ class GpuProducts final : public SpreadProducts<T> {
       send_columns(n, own, a, n, a_there.get());
     });
     const Columns<There<T>> of_a{layout_, ranks.rank(), a_there.get()};
-    for (std::int64_t j = 0; j < n; j += layout_.block) {
+    There<T>*const to = y_there.get(), *const from = x_there.get();
+    const auto send = [&](std::int64_t j, There<T>* panel) { return send_panel(exchange_, of_a, j, panel); };
+    const auto multiply = [&](std::int64_t j, There<T>* panel) {
       const std::int64_t rows = n - j, width = of_a.width(j), below = rows - width;
-      There<T>*const panel = room.get(), *const to = y_there.get(), *const from = x_there.get();
-      broadcast_panel(exchange_, of_a, j, panel);
       fill_upper_half(width, panel, rows);
       product(Op::none, Op::none, rows, count, width, 1, panel, rows, from + j, n, 1, to + j, n);
       if (below > 0) {
         product(Op::adjoint, Op::none, width, count, below, 1, panel + width, rows, from + j + width, n, 1, to + j, n);
       }
-    }
+    };
+    for_panels(0, layout_.block, n, room.get(), room.get() + n * layout_.block, send, multiply);
     fetch(y_there, n, count, y);
   }
 

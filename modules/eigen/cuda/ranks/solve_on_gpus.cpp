@@ -191,7 +191,8 @@ SpreadPairs<T> solve_on_gpus(const GpuProblem<T>& problem) {
   const auto room = room_for_panels<T>(ranks, layout);
   const ColumnsThere<T> a = sent_columns(ranks, layout, problem.a, "A");
   const ColumnsThere<T>* const factor = problem.b != nullptr ? &problem.b->data().l : nullptr;
-  Chain<T> chain{n, problem.fraction, problem.progress, a.exponent};
+  Chain<T> chain{n, problem.fraction, problem.progress, ranks.rank(), ranks.size(), a.exponent};
+  chain.exchange = [&](const std::vector<DevicePiece>& pieces) { exchange.share(pieces); };
   chain.to_band = [&] {
     fill_upper_half(exchange, a.columns, room.get());
     return reduce_to_band(exchange, a.columns);
@@ -201,7 +202,9 @@ SpreadPairs<T> solve_on_gpus(const GpuProblem<T>& problem) {
     apply_q1(exchange, a.columns, tau, x, count, room.get());
   };
   chain.together = [&](const std::function<void()>& step) { all_or_none(ranks, step); };
-  chain.count_known = [](std::int64_t) {};
+  SpreadPairs<T> out;
+  RoomOfHost<T> vectors;
+  chain.count_known = [&](std::int64_t count) { vectors.begin(n * count); };
   if (factor != nullptr) {
     chain.to_standard = [&] {
       to_standard_form(exchange, a.columns, factor->columns, room.get());
@@ -214,10 +217,9 @@ SpreadPairs<T> solve_on_gpus(const GpuProblem<T>& problem) {
   }
   ChainEnd<T> end = run_chain(chain);
   require_same_values(ranks, end.found.spectrum);
-  SpreadPairs<T> out;
   out.layout = shares_of(n, end.found.range.count, ranks.size());
   all_or_none(ranks, [&] {
-    out.vectors.resize(std::size_t(n * end.share.count));
+    out.vectors = vectors.take();
     if (!out.vectors.empty()) {
       cuda_backend().copy_out(out.vectors.data(), end.vectors.get(), out.vectors.size() * sizeof(T));
     }

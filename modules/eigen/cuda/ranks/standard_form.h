@@ -9,11 +9,11 @@
 
 namespace quadrille::eigen {
 
-/// Numbers of `room` in the functions below: three panels of the widest block.
-inline std::int64_t panels_room(const Layout& layout) { return 3 * layout.n * layout.block; }
+/// Numbers of `room` in the functions below: six panels of the widest block.
+inline std::int64_t panels_room(const Layout& layout) { return 6 * layout.n * layout.block; }
 
-/// As factor_cholesky(), block by block: its owner factors a panel, all take it into theirs behind it. The number is
-/// the same on all ranks.
+/// As factor_cholesky(), block by block: its owner factors a panel, all take it into theirs behind it, the next one
+/// first, which is factored and travels meanwhile. The number is the same on all ranks.
 template <class T>
 std::int64_t factor_cholesky(Exchange& exchange, const Columns<T>& b, T* room);
 
@@ -31,8 +31,9 @@ void to_general_vectors(Exchange& exchange, const Columns<T>& l, T* x, std::int6
 template <class T>
 void fill_upper_half(Exchange& exchange, const Columns<T>& a, T* room);
 
-/// Rows j.. of the block at column j, without gaps, from its owner to all.
+/// Rows j.. of the block at column j, without gaps, on their way from its owner to all; wait_for() before they are
+/// used.
 template <class T>
-void broadcast_panel(Exchange& exchange, const Columns<T>& a, std::int64_t j, T* panel);
+[[nodiscard]] cuda::OwnedEvent send_panel(Exchange& exchange, const Columns<T>& a, std::int64_t j, T* panel);
 
 }  // namespace quadrille::eigen
