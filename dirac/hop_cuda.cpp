@@ -361,17 +361,13 @@ class CudaHop final : public HopKernel {
   /// Of the first `count` calls, a multiple of those that a thread has.
   void launch(const Launches<dirac::ListWalk>& launches, std::size_t way, dirac::CudaHopListArgs args, Parity parity,
               int count) const {
-    const dirac::ListWalk& list_walk = launches.ways().at(way);
-    const dirac::TiledLaunch tiled(dims(), parity, list_walk.walk);
     const int groups = count / variant(false).calls_a_thread();
+    const dirac::ListLaunch tiled(dims(), parity, launches.ways().at(way), groups);
     args.geometry = tiled.geometry;
     args.count = count;
-    args.calls_abreast = list_walk.abreast;
-    args.calls_blocks = (groups + list_walk.abreast - 1) / list_walk.abreast;
-    dim3 grid = extent(tiled.grid), block = extent(tiled.block);
-    grid.x *= unsigned(args.calls_blocks);
-    block.y *= unsigned(args.calls_abreast);
-    launch_kernel(launches.kernel(), grid, block, args, cuda::stream());
+    args.abreast = tiled.abreast;
+    args.blocks = tiled.blocks;
+    launch_kernel(launches.kernel(), extent(tiled.grid), extent(tiled.block), args, cuda::stream());
   }
   /// Of a list that the ways are for.
   template <class Way>
