@@ -138,6 +138,16 @@ QUADRILLE_HOST_DEVICE Vector* writable(const Vector* groups) {
   return const_cast<Vector*>(groups);
 }
 
+/// a b + c rounded once; on the host perhaps twice.
+template <class T>
+QUADRILLE_HOST_DEVICE T fused(T a, T b, T c) {
+#ifdef __CUDA_ARCH__
+  return fma(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+
 using half::add;
 using half::begin;
 using half::from_magic;

@@ -74,7 +74,7 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopShared& args, cons
     const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
     QUADRILLE_UNROLL
     for (int call = 0; call < calls; ++call) {
-      Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
+      [[maybe_unused]] Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
       const double2& p0 = p0s[call];
       const double2& p1 = p1s[call];
       const double2& p2 = p2s[call];
@@ -206,7 +206,7 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopShared& args, cons
     const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
     QUADRILLE_UNROLL
     for (int call = 0; call < calls; ++call) {
-      Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
+      [[maybe_unused]] Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
       const double2& p0 = p0s[call];
       const double2& p1 = p1s[call];
       const double2& p2 = p2s[call];
@@ -338,7 +338,7 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopShared& args, cons
     const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
     QUADRILLE_UNROLL
     for (int call = 0; call < calls; ++call) {
-      Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
+      [[maybe_unused]] Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
       const double2& p0 = p0s[call];
       const double2& p1 = p1s[call];
       const double2& p2 = p2s[call];
@@ -470,7 +470,7 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopShared& args, cons
     const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
     QUADRILLE_UNROLL
     for (int call = 0; call < calls; ++call) {
-      Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
+      [[maybe_unused]] Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
       const double2& p0 = p0s[call];
       const double2& p1 = p1s[call];
       const double2& p2 = p2s[call];
@@ -602,7 +602,7 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopShared& args, cons
     const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
     QUADRILLE_UNROLL
     for (int call = 0; call < calls; ++call) {
-      Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
+      [[maybe_unused]] Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
       const double2& p0 = p0s[call];
       const double2& p1 = p1s[call];
       const double2& p2 = p2s[call];
@@ -734,7 +734,7 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopShared& args, cons
     const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
     QUADRILLE_UNROLL
     for (int call = 0; call < calls; ++call) {
-      Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
+      [[maybe_unused]] Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
       const double2& p0 = p0s[call];
       const double2& p1 = p1s[call];
       const double2& p2 = p2s[call];
@@ -855,7 +855,7 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopShared& args, cons
       const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
       QUADRILLE_UNROLL
       for (int call = 0; call < calls; ++call) {
-        Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
+        [[maybe_unused]] Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
         const double2& q0 = q0s[call];
         const double2& q1 = q1s[call];
         const double2& q2 = q2s[call];
@@ -912,7 +912,7 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopShared& args, cons
     } else {
       QUADRILLE_UNROLL
       for (int call = 0; call < calls; ++call) {
-        Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
+        [[maybe_unused]] Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
         const double2& q0 = q0s[call];
         const double2& q1 = q1s[call];
         const double2& q2 = q2s[call];
@@ -994,7 +994,7 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopShared& args, cons
       const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
       QUADRILLE_UNROLL
       for (int call = 0; call < calls; ++call) {
-        Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
+        [[maybe_unused]] Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
         const double2& p0 = p0s[call];
         const double2& p1 = p1s[call];
         const double2& p2 = p2s[call];
@@ -1051,7 +1051,7 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopShared& args, cons
     } else {
       QUADRILLE_UNROLL
       for (int call = 0; call < calls; ++call) {
-        Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
+        [[maybe_unused]] Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
         const double2& p0 = p0s[call];
         const double2& p1 = p1s[call];
         const double2& p2 = p2s[call];
@@ -1088,7 +1088,7 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopShared& args, cons
   QUADRILLE_UNROLL
   for (int call = 0; call < calls; ++call) {
     const CudaHopFields& fields = first[call];
-    Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
+    [[maybe_unused]] Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
     if constexpr (site_terms) {
       if (T(args.terms.wilson.sum_twist) != 0) {
         {

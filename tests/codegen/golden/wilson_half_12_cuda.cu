@@ -57,7 +57,7 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
     const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
     QUADRILLE_UNROLL
     for (int call = 0; call < calls; ++call) {
-      Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
+      [[maybe_unused]] Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
       const uint4& p0 = p0s[call];
       const uint2& p1 = p1s[call];
       const uint4& q0 = q0s[call];
@@ -163,7 +163,7 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
     const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
     QUADRILLE_UNROLL
     for (int call = 0; call < calls; ++call) {
-      Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
+      [[maybe_unused]] Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
       const uint4& p0 = p0s[call];
       const uint2& p1 = p1s[call];
       const uint4& q0 = q0s[call];
@@ -186,18 +186,18 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
         v01i = u01r * h00i - u01i * h00r + u11r * h01i - u11i * h01r + u21r * h02i - u21i * h02r;
         v02r = u02r * h00r + u02i * h00i + u12r * h01r + u12i * h01i + u22r * h02r + u22i * h02i;
         v02i = u02r * h00i - u02i * h00r + u12r * h01i - u12i * h01r + u22r * h02i - u22i * h02r;
-        a00r += unit * v00r;
-        a00i += unit * v00i;
-        a01r += unit * v01r;
-        a01i += unit * v01i;
-        a02r += unit * v02r;
-        a02i += unit * v02i;
-        a30r += unit * v00i;
-        a30i -= unit * v00r;
-        a31r += unit * v01i;
-        a31i -= unit * v01r;
-        a32r += unit * v02i;
-        a32i -= unit * v02r;
+        a00r = fused(unit, v00r, a00r);
+        a00i = fused(unit, v00i, a00i);
+        a01r = fused(unit, v01r, a01r);
+        a01i = fused(unit, v01i, a01i);
+        a02r = fused(unit, v02r, a02r);
+        a02i = fused(unit, v02i, a02i);
+        a30r = fused(unit, v00i, a30r);
+        a30i = fused(unit, -v00r, a30i);
+        a31r = fused(unit, v01i, a31r);
+        a31i = fused(unit, -v01r, a31i);
+        a32r = fused(unit, v02i, a32r);
+        a32i = fused(unit, -v02r, a32i);
       }
       {
         Real h10r = from_magic<0>(add<1, -1>(q0.x, begin<0>(p0.w)));
@@ -215,18 +215,18 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
         v11i = u01r * h10i - u01i * h10r + u11r * h11i - u11i * h11r + u21r * h12i - u21i * h12r;
         v12r = u02r * h10r + u02i * h10i + u12r * h11r + u12i * h11i + u22r * h12r + u22i * h12i;
         v12i = u02r * h10i - u02i * h10r + u12r * h11i - u12i * h11r + u22r * h12i - u22i * h12r;
-        a10r += unit * v10r;
-        a10i += unit * v10i;
-        a11r += unit * v11r;
-        a11i += unit * v11i;
-        a12r += unit * v12r;
-        a12i += unit * v12i;
-        a20r += unit * v10i;
-        a20i -= unit * v10r;
-        a21r += unit * v11i;
-        a21i -= unit * v11r;
-        a22r += unit * v12i;
-        a22i -= unit * v12r;
+        a10r = fused(unit, v10r, a10r);
+        a10i = fused(unit, v10i, a10i);
+        a11r = fused(unit, v11r, a11r);
+        a11i = fused(unit, v11i, a11i);
+        a12r = fused(unit, v12r, a12r);
+        a12i = fused(unit, v12i, a12i);
+        a20r = fused(unit, v10i, a20r);
+        a20i = fused(unit, -v10r, a20i);
+        a21r = fused(unit, v11i, a21r);
+        a21i = fused(unit, -v11r, a21i);
+        a22r = fused(unit, v12i, a22r);
+        a22i = fused(unit, -v12r, a22i);
       }
     }
   }
@@ -271,7 +271,7 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
     const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
     QUADRILLE_UNROLL
     for (int call = 0; call < calls; ++call) {
-      Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
+      [[maybe_unused]] Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
       const uint4& p0 = p0s[call];
       const uint2& p1 = p1s[call];
       const uint4& q0 = q0s[call];
@@ -293,18 +293,18 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
         v01i = u10r * h00i + u10i * h00r + u11r * h01i + u11i * h01r + u12r * h02i + u12i * h02r;
         v02r = u20r * h00r - u20i * h00i + u21r * h01r - u21i * h01i + u22r * h02r - u22i * h02i;
         v02i = u20r * h00i + u20i * h00r + u21r * h01i + u21i * h01r + u22r * h02i + u22i * h02r;
-        a00r += unit * v00r;
-        a00i += unit * v00i;
-        a01r += unit * v01r;
-        a01i += unit * v01i;
-        a02r += unit2 * v02r;
-        a02i += unit2 * v02i;
-        a30r -= unit * v00r;
-        a30i -= unit * v00i;
-        a31r -= unit * v01r;
-        a31i -= unit * v01i;
-        a32r -= unit2 * v02r;
-        a32i -= unit2 * v02i;
+        a00r = fused(unit, v00r, a00r);
+        a00i = fused(unit, v00i, a00i);
+        a01r = fused(unit, v01r, a01r);
+        a01i = fused(unit, v01i, a01i);
+        a02r = fused(unit2, v02r, a02r);
+        a02i = fused(unit2, v02i, a02i);
+        a30r = fused(unit, -v00r, a30r);
+        a30i = fused(unit, -v00i, a30i);
+        a31r = fused(unit, -v01r, a31r);
+        a31i = fused(unit, -v01i, a31i);
+        a32r = fused(unit2, -v02r, a32r);
+        a32i = fused(unit2, -v02i, a32i);
       }
       {
         Real h10r = from_magic<2>(add<0, +1>(q0.x, begin<0>(p0.w)));
@@ -321,18 +321,18 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
         v11i = u10r * h10i + u10i * h10r + u11r * h11i + u11i * h11r + u12r * h12i + u12i * h12r;
         v12r = u20r * h10r - u20i * h10i + u21r * h11r - u21i * h11i + u22r * h12r - u22i * h12i;
         v12i = u20r * h10i + u20i * h10r + u21r * h11i + u21i * h11r + u22r * h12i + u22i * h12r;
-        a10r += unit * v10r;
-        a10i += unit * v10i;
-        a11r += unit * v11r;
-        a11i += unit * v11i;
-        a12r += unit2 * v12r;
-        a12i += unit2 * v12i;
-        a20r += unit * v10r;
-        a20i += unit * v10i;
-        a21r += unit * v11r;
-        a21i += unit * v11i;
-        a22r += unit2 * v12r;
-        a22i += unit2 * v12i;
+        a10r = fused(unit, v10r, a10r);
+        a10i = fused(unit, v10i, a10i);
+        a11r = fused(unit, v11r, a11r);
+        a11i = fused(unit, v11i, a11i);
+        a12r = fused(unit2, v12r, a12r);
+        a12i = fused(unit2, v12i, a12i);
+        a20r = fused(unit, v10r, a20r);
+        a20i = fused(unit, v10i, a20i);
+        a21r = fused(unit, v11r, a21r);
+        a21i = fused(unit, v11i, a21i);
+        a22r = fused(unit2, v12r, a22r);
+        a22i = fused(unit2, v12i, a22i);
       }
     }
   }
@@ -377,7 +377,7 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
     const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
     QUADRILLE_UNROLL
     for (int call = 0; call < calls; ++call) {
-      Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
+      [[maybe_unused]] Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
       const uint4& p0 = p0s[call];
       const uint2& p1 = p1s[call];
       const uint4& q0 = q0s[call];
@@ -400,18 +400,18 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
         v01i = u01r * h00i - u01i * h00r + u11r * h01i - u11i * h01r + u21r * h02i - u21i * h02r;
         v02r = u02r * h00r + u02i * h00i + u12r * h01r + u12i * h01i + u22r * h02r + u22i * h02i;
         v02i = u02r * h00i - u02i * h00r + u12r * h01i - u12i * h01r + u22r * h02i - u22i * h02r;
-        a00r += unit * v00r;
-        a00i += unit * v00i;
-        a01r += unit * v01r;
-        a01i += unit * v01i;
-        a02r += unit * v02r;
-        a02i += unit * v02i;
-        a30r += unit * v00r;
-        a30i += unit * v00i;
-        a31r += unit * v01r;
-        a31i += unit * v01i;
-        a32r += unit * v02r;
-        a32i += unit * v02i;
+        a00r = fused(unit, v00r, a00r);
+        a00i = fused(unit, v00i, a00i);
+        a01r = fused(unit, v01r, a01r);
+        a01i = fused(unit, v01i, a01i);
+        a02r = fused(unit, v02r, a02r);
+        a02i = fused(unit, v02i, a02i);
+        a30r = fused(unit, v00r, a30r);
+        a30i = fused(unit, v00i, a30i);
+        a31r = fused(unit, v01r, a31r);
+        a31i = fused(unit, v01i, a31i);
+        a32r = fused(unit, v02r, a32r);
+        a32i = fused(unit, v02i, a32i);
       }
       {
         Real h10r = from_magic<0>(add<0, -1>(q0.x, begin<0>(p0.w)));
@@ -429,18 +429,18 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
         v11i = u01r * h10i - u01i * h10r + u11r * h11i - u11i * h11r + u21r * h12i - u21i * h12r;
         v12r = u02r * h10r + u02i * h10i + u12r * h11r + u12i * h11i + u22r * h12r + u22i * h12i;
         v12i = u02r * h10i - u02i * h10r + u12r * h11i - u12i * h11r + u22r * h12i - u22i * h12r;
-        a10r += unit * v10r;
-        a10i += unit * v10i;
-        a11r += unit * v11r;
-        a11i += unit * v11i;
-        a12r += unit * v12r;
-        a12i += unit * v12i;
-        a20r -= unit * v10r;
-        a20i -= unit * v10i;
-        a21r -= unit * v11r;
-        a21i -= unit * v11i;
-        a22r -= unit * v12r;
-        a22i -= unit * v12i;
+        a10r = fused(unit, v10r, a10r);
+        a10i = fused(unit, v10i, a10i);
+        a11r = fused(unit, v11r, a11r);
+        a11i = fused(unit, v11i, a11i);
+        a12r = fused(unit, v12r, a12r);
+        a12i = fused(unit, v12i, a12i);
+        a20r = fused(unit, -v10r, a20r);
+        a20i = fused(unit, -v10i, a20i);
+        a21r = fused(unit, -v11r, a21r);
+        a21i = fused(unit, -v11i, a21i);
+        a22r = fused(unit, -v12r, a22r);
+        a22i = fused(unit, -v12i, a22i);
       }
     }
   }
@@ -485,7 +485,7 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
     const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
     QUADRILLE_UNROLL
     for (int call = 0; call < calls; ++call) {
-      Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
+      [[maybe_unused]] Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
       const uint4& p0 = p0s[call];
       const uint2& p1 = p1s[call];
       const uint4& q0 = q0s[call];
@@ -507,18 +507,18 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
         v01i = u10r * h00i + u10i * h00r + u11r * h01i + u11i * h01r + u12r * h02i + u12i * h02r;
         v02r = u20r * h00r - u20i * h00i + u21r * h01r - u21i * h01i + u22r * h02r - u22i * h02i;
         v02i = u20r * h00i + u20i * h00r + u21r * h01i + u21i * h01r + u22r * h02i + u22i * h02r;
-        a00r += unit * v00r;
-        a00i += unit * v00i;
-        a01r += unit * v01r;
-        a01i += unit * v01i;
-        a02r += unit2 * v02r;
-        a02i += unit2 * v02i;
-        a20r -= unit * v00i;
-        a20i += unit * v00r;
-        a21r -= unit * v01i;
-        a21i += unit * v01r;
-        a22r -= unit2 * v02i;
-        a22i += unit2 * v02r;
+        a00r = fused(unit, v00r, a00r);
+        a00i = fused(unit, v00i, a00i);
+        a01r = fused(unit, v01r, a01r);
+        a01i = fused(unit, v01i, a01i);
+        a02r = fused(unit2, v02r, a02r);
+        a02i = fused(unit2, v02i, a02i);
+        a20r = fused(unit, -v00i, a20r);
+        a20i = fused(unit, v00r, a20i);
+        a21r = fused(unit, -v01i, a21r);
+        a21i = fused(unit, v01r, a21i);
+        a22r = fused(unit2, -v02i, a22r);
+        a22i = fused(unit2, v02r, a22i);
       }
       {
         Real h10r = from_magic<0>(add<1, -1>(q0.w, begin<0>(p0.w)));
@@ -535,18 +535,18 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
         v11i = u10r * h10i + u10i * h10r + u11r * h11i + u11i * h11r + u12r * h12i + u12i * h12r;
         v12r = u20r * h10r - u20i * h10i + u21r * h11r - u21i * h11i + u22r * h12r - u22i * h12i;
         v12i = u20r * h10i + u20i * h10r + u21r * h11i + u21i * h11r + u22r * h12i + u22i * h12r;
-        a10r += unit * v10r;
-        a10i += unit * v10i;
-        a11r += unit * v11r;
-        a11i += unit * v11i;
-        a12r += unit2 * v12r;
-        a12i += unit2 * v12i;
-        a30r += unit * v10i;
-        a30i -= unit * v10r;
-        a31r += unit * v11i;
-        a31i -= unit * v11r;
-        a32r += unit2 * v12i;
-        a32i -= unit2 * v12r;
+        a10r = fused(unit, v10r, a10r);
+        a10i = fused(unit, v10i, a10i);
+        a11r = fused(unit, v11r, a11r);
+        a11i = fused(unit, v11i, a11i);
+        a12r = fused(unit2, v12r, a12r);
+        a12i = fused(unit2, v12i, a12i);
+        a30r = fused(unit, v10i, a30r);
+        a30i = fused(unit, -v10r, a30i);
+        a31r = fused(unit, v11i, a31r);
+        a31i = fused(unit, -v11r, a31i);
+        a32r = fused(unit2, v12i, a32r);
+        a32i = fused(unit2, -v12r, a32i);
       }
     }
   }
@@ -591,7 +591,7 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
     const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
     QUADRILLE_UNROLL
     for (int call = 0; call < calls; ++call) {
-      Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
+      [[maybe_unused]] Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
       const uint4& p0 = p0s[call];
       const uint2& p1 = p1s[call];
       const uint4& q0 = q0s[call];
@@ -614,18 +614,18 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
         v01i = u01r * h00i - u01i * h00r + u11r * h01i - u11i * h01r + u21r * h02i - u21i * h02r;
         v02r = u02r * h00r + u02i * h00i + u12r * h01r + u12i * h01i + u22r * h02r + u22i * h02i;
         v02i = u02r * h00i - u02i * h00r + u12r * h01i - u12i * h01r + u22r * h02i - u22i * h02r;
-        a00r += unit * v00r;
-        a00i += unit * v00i;
-        a01r += unit * v01r;
-        a01i += unit * v01i;
-        a02r += unit * v02r;
-        a02i += unit * v02i;
-        a20r += unit * v00i;
-        a20i -= unit * v00r;
-        a21r += unit * v01i;
-        a21i -= unit * v01r;
-        a22r += unit * v02i;
-        a22i -= unit * v02r;
+        a00r = fused(unit, v00r, a00r);
+        a00i = fused(unit, v00i, a00i);
+        a01r = fused(unit, v01r, a01r);
+        a01i = fused(unit, v01i, a01i);
+        a02r = fused(unit, v02r, a02r);
+        a02i = fused(unit, v02i, a02i);
+        a20r = fused(unit, v00i, a20r);
+        a20i = fused(unit, -v00r, a20i);
+        a21r = fused(unit, v01i, a21r);
+        a21i = fused(unit, -v01r, a21i);
+        a22r = fused(unit, v02i, a22r);
+        a22i = fused(unit, -v02r, a22i);
       }
       {
         Real h10r = from_magic<2>(add<1, +1>(q0.w, begin<0>(p0.w)));
@@ -643,18 +643,18 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
         v11i = u01r * h10i - u01i * h10r + u11r * h11i - u11i * h11r + u21r * h12i - u21i * h12r;
         v12r = u02r * h10r + u02i * h10i + u12r * h11r + u12i * h11i + u22r * h12r + u22i * h12i;
         v12i = u02r * h10i - u02i * h10r + u12r * h11i - u12i * h11r + u22r * h12i - u22i * h12r;
-        a10r += unit * v10r;
-        a10i += unit * v10i;
-        a11r += unit * v11r;
-        a11i += unit * v11i;
-        a12r += unit * v12r;
-        a12i += unit * v12i;
-        a30r -= unit * v10i;
-        a30i += unit * v10r;
-        a31r -= unit * v11i;
-        a31i += unit * v11r;
-        a32r -= unit * v12i;
-        a32i += unit * v12r;
+        a10r = fused(unit, v10r, a10r);
+        a10i = fused(unit, v10i, a10i);
+        a11r = fused(unit, v11r, a11r);
+        a11i = fused(unit, v11i, a11i);
+        a12r = fused(unit, v12r, a12r);
+        a12i = fused(unit, v12i, a12i);
+        a30r = fused(unit, -v10i, a30r);
+        a30i = fused(unit, v10r, a30i);
+        a31r = fused(unit, -v11i, a31r);
+        a31i = fused(unit, v11r, a31i);
+        a32r = fused(unit, -v12i, a32r);
+        a32i = fused(unit, v12r, a32i);
       }
     }
   }
@@ -696,7 +696,7 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
       const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
       QUADRILLE_UNROLL
       for (int call = 0; call < calls; ++call) {
-        Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
+        [[maybe_unused]] Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
         const uint4& q0 = q0s[call];
         const uint2& q1 = q1s[call];
         Real& unit = units[call];
@@ -716,12 +716,12 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
           v01i = u10r * h00i + u10i * h00r + u11r * h01i + u11i * h01r + u12r * h02i + u12i * h02r;
           v02r = u20r * h00r - u20i * h00i + u21r * h01r - u21i * h01i + u22r * h02r - u22i * h02i;
           v02i = u20r * h00i + u20i * h00r + u21r * h01i + u21i * h01r + u22r * h02i + u22i * h02r;
-          a20r += unit * v00r;
-          a20i += unit * v00i;
-          a21r += unit * v01r;
-          a21i += unit * v01i;
-          a22r += unit2 * v02r;
-          a22i += unit2 * v02i;
+          a20r = fused(unit, v00r, a20r);
+          a20i = fused(unit, v00i, a20i);
+          a21r = fused(unit, v01r, a21r);
+          a21i = fused(unit, v01i, a21i);
+          a22r = fused(unit2, v02r, a22r);
+          a22i = fused(unit2, v02i, a22i);
         }
         {
           Real h10r = from_magic<1>(begin<0>(q0.w));
@@ -738,18 +738,18 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
           v11i = u10r * h10i + u10i * h10r + u11r * h11i + u11i * h11r + u12r * h12i + u12i * h12r;
           v12r = u20r * h10r - u20i * h10i + u21r * h11r - u21i * h11i + u22r * h12r - u22i * h12i;
           v12i = u20r * h10i + u20i * h10r + u21r * h11i + u21i * h11r + u22r * h12i + u22i * h12r;
-          a30r += unit * v10r;
-          a30i += unit * v10i;
-          a31r += unit * v11r;
-          a31i += unit * v11i;
-          a32r += unit2 * v12r;
-          a32i += unit2 * v12i;
+          a30r = fused(unit, v10r, a30r);
+          a30i = fused(unit, v10i, a30i);
+          a31r = fused(unit, v11r, a31r);
+          a31i = fused(unit, v11i, a31i);
+          a32r = fused(unit2, v12r, a32r);
+          a32i = fused(unit2, v12i, a32i);
         }
       }
     } else {
       QUADRILLE_UNROLL
       for (int call = 0; call < calls; ++call) {
-        Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
+        [[maybe_unused]] Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
         const uint4& q0 = q0s[call];
         const uint2& q1 = q1s[call];
         Real& unit = units[call];
@@ -765,18 +765,18 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
         Real h11i = from_magic<1>(begin<1>(q1.x));
         Real h12r = from_magic<1>(begin<0>(q1.y));
         Real h12i = from_magic<1>(begin<1>(q1.y));
-        a20r += unit * h00r;
-        a20i += unit * h00i;
-        a21r += unit * h01r;
-        a21i += unit * h01i;
-        a22r += unit * h02r;
-        a22i += unit * h02i;
-        a30r += unit * h10r;
-        a30i += unit * h10i;
-        a31r += unit * h11r;
-        a31i += unit * h11i;
-        a32r += unit * h12r;
-        a32i += unit * h12i;
+        a20r = fused(unit, h00r, a20r);
+        a20i = fused(unit, h00i, a20i);
+        a21r = fused(unit, h01r, a21r);
+        a21i = fused(unit, h01i, a21i);
+        a22r = fused(unit, h02r, a22r);
+        a22i = fused(unit, h02i, a22i);
+        a30r = fused(unit, h10r, a30r);
+        a30i = fused(unit, h10i, a30i);
+        a31r = fused(unit, h11r, a31r);
+        a31i = fused(unit, h11i, a31i);
+        a32r = fused(unit, h12r, a32r);
+        a32i = fused(unit, h12i, a32i);
       }
     }
   }
@@ -818,7 +818,7 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
       const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
       QUADRILLE_UNROLL
       for (int call = 0; call < calls; ++call) {
-        Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
+        [[maybe_unused]] Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
         const uint4& p0 = p0s[call];
         const uint2& p1 = p1s[call];
         Real& unit = units[call];
@@ -839,12 +839,12 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
           v01i = u01r * h00i - u01i * h00r + u11r * h01i - u11i * h01r + u21r * h02i - u21i * h02r;
           v02r = u02r * h00r + u02i * h00i + u12r * h01r + u12i * h01i + u22r * h02r + u22i * h02i;
           v02i = u02r * h00i - u02i * h00r + u12r * h01i - u12i * h01r + u22r * h02i - u22i * h02r;
-          a00r += unit * v00r;
-          a00i += unit * v00i;
-          a01r += unit * v01r;
-          a01i += unit * v01i;
-          a02r += unit * v02r;
-          a02i += unit * v02i;
+          a00r = fused(unit, v00r, a00r);
+          a00i = fused(unit, v00i, a00i);
+          a01r = fused(unit, v01r, a01r);
+          a01i = fused(unit, v01i, a01i);
+          a02r = fused(unit, v02r, a02r);
+          a02i = fused(unit, v02i, a02i);
         }
         {
           Real h10r = from_magic<1>(begin<0>(p0.w));
@@ -862,18 +862,18 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
           v11i = u01r * h10i - u01i * h10r + u11r * h11i - u11i * h11r + u21r * h12i - u21i * h12r;
           v12r = u02r * h10r + u02i * h10i + u12r * h11r + u12i * h11i + u22r * h12r + u22i * h12i;
           v12i = u02r * h10i - u02i * h10r + u12r * h11i - u12i * h11r + u22r * h12i - u22i * h12r;
-          a10r += unit * v10r;
-          a10i += unit * v10i;
-          a11r += unit * v11r;
-          a11i += unit * v11i;
-          a12r += unit * v12r;
-          a12i += unit * v12i;
+          a10r = fused(unit, v10r, a10r);
+          a10i = fused(unit, v10i, a10i);
+          a11r = fused(unit, v11r, a11r);
+          a11i = fused(unit, v11i, a11i);
+          a12r = fused(unit, v12r, a12r);
+          a12i = fused(unit, v12i, a12i);
         }
       }
     } else {
       QUADRILLE_UNROLL
       for (int call = 0; call < calls; ++call) {
-        Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
+        [[maybe_unused]] Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
         const uint4& p0 = p0s[call];
         const uint2& p1 = p1s[call];
         Real& unit = units[call];
@@ -889,25 +889,25 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
         Real h11i = from_magic<1>(begin<1>(p1.x));
         Real h12r = from_magic<1>(begin<0>(p1.y));
         Real h12i = from_magic<1>(begin<1>(p1.y));
-        a00r += unit * h00r;
-        a00i += unit * h00i;
-        a01r += unit * h01r;
-        a01i += unit * h01i;
-        a02r += unit * h02r;
-        a02i += unit * h02i;
-        a10r += unit * h10r;
-        a10i += unit * h10i;
-        a11r += unit * h11r;
-        a11i += unit * h11i;
-        a12r += unit * h12r;
-        a12i += unit * h12i;
+        a00r = fused(unit, h00r, a00r);
+        a00i = fused(unit, h00i, a00i);
+        a01r = fused(unit, h01r, a01r);
+        a01i = fused(unit, h01i, a01i);
+        a02r = fused(unit, h02r, a02r);
+        a02i = fused(unit, h02i, a02i);
+        a10r = fused(unit, h10r, a10r);
+        a10i = fused(unit, h10i, a10i);
+        a11r = fused(unit, h11r, a11r);
+        a11i = fused(unit, h11i, a11i);
+        a12r = fused(unit, h12r, a12r);
+        a12i = fused(unit, h12i, a12i);
       }
     }
   }
   QUADRILLE_UNROLL
   for (int call = 0; call < calls; ++call) {
     const CudaHopFields& fields = first[call];
-    Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
+    [[maybe_unused]] Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
     if constexpr (site_terms) {
       if (T(args.terms.wilson.sum_twist) != 0) {
         {
@@ -2240,24 +2240,24 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopListArgs& args,
       Real v00r, v00i;
       v00r = u00r * h00r + u00i * h00i + u10r * h01r + u10i * h01i + u20r * h02r + u20i * h02i;
       v00i = u00r * h00i - u00i * h00r + u10r * h01i - u10i * h01r + u20r * h02i - u20i * h02r;
-      a00r += unit * v00r;
-      a00i += unit * v00i;
-      a30r += unit * v00i;
-      a30i -= unit * v00r;
+      a00r = fused(unit, v00r, a00r);
+      a00i = fused(unit, v00i, a00i);
+      a30r = fused(unit, v00i, a30r);
+      a30i = fused(unit, -v00r, a30i);
       Real v02r, v02i;
       v02r = u02r * h00r + u02i * h00i + u12r * h01r + u12i * h01i + u22r * h02r + u22i * h02i;
       v02i = u02r * h00i - u02i * h00r + u12r * h01i - u12i * h01r + u22r * h02i - u22i * h02r;
-      a02r += unit * v02r;
-      a02i += unit * v02i;
-      a32r += unit * v02i;
-      a32i -= unit * v02r;
+      a02r = fused(unit, v02r, a02r);
+      a02i = fused(unit, v02i, a02i);
+      a32r = fused(unit, v02i, a32r);
+      a32i = fused(unit, -v02r, a32i);
       Real v01r, v01i;
       v01r = u01r * h00r + u01i * h00i + u11r * h01r + u11i * h01i + u21r * h02r + u21i * h02i;
       v01i = u01r * h00i - u01i * h00r + u11r * h01i - u11i * h01r + u21r * h02i - u21i * h02r;
-      a01r += unit * v01r;
-      a01i += unit * v01i;
-      a31r += unit * v01i;
-      a31i -= unit * v01r;
+      a01r = fused(unit, v01r, a01r);
+      a01i = fused(unit, v01i, a01i);
+      a31r = fused(unit, v01i, a31r);
+      a31i = fused(unit, -v01r, a31i);
     }
     {
       h12r *= quantum;  // row 2 is a product of two rows
@@ -2265,24 +2265,24 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopListArgs& args,
       Real v10r, v10i;
       v10r = u00r * h10r + u00i * h10i + u10r * h11r + u10i * h11i + u20r * h12r + u20i * h12i;
       v10i = u00r * h10i - u00i * h10r + u10r * h11i - u10i * h11r + u20r * h12i - u20i * h12r;
-      a10r += unit * v10r;
-      a10i += unit * v10i;
-      a20r += unit * v10i;
-      a20i -= unit * v10r;
+      a10r = fused(unit, v10r, a10r);
+      a10i = fused(unit, v10i, a10i);
+      a20r = fused(unit, v10i, a20r);
+      a20i = fused(unit, -v10r, a20i);
       Real v12r, v12i;
       v12r = u02r * h10r + u02i * h10i + u12r * h11r + u12i * h11i + u22r * h12r + u22i * h12i;
       v12i = u02r * h10i - u02i * h10r + u12r * h11i - u12i * h11r + u22r * h12i - u22i * h12r;
-      a12r += unit * v12r;
-      a12i += unit * v12i;
-      a22r += unit * v12i;
-      a22i -= unit * v12r;
+      a12r = fused(unit, v12r, a12r);
+      a12i = fused(unit, v12i, a12i);
+      a22r = fused(unit, v12i, a22r);
+      a22i = fused(unit, -v12r, a22i);
       Real v11r, v11i;
       v11r = u01r * h10r + u01i * h10i + u11r * h11r + u11i * h11i + u21r * h12r + u21i * h12i;
       v11i = u01r * h10i - u01i * h10r + u11r * h11i - u11i * h11r + u21r * h12i - u21i * h12r;
-      a11r += unit * v11r;
-      a11i += unit * v11i;
-      a21r += unit * v11i;
-      a21i -= unit * v11r;
+      a11r = fused(unit, v11r, a11r);
+      a11i = fused(unit, v11i, a11i);
+      a21r = fused(unit, v11i, a21r);
+      a21i = fused(unit, -v11r, a21i);
     }
   }
   {  // (1 - g_y) U_y(x) psi(x+y)
@@ -2375,48 +2375,48 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopListArgs& args,
       Real v00r, v00i;
       v00r = u00r * h00r - u00i * h00i + u01r * h01r - u01i * h01i + u02r * h02r - u02i * h02i;
       v00i = u00r * h00i + u00i * h00r + u01r * h01i + u01i * h01r + u02r * h02i + u02i * h02r;
-      a00r += unit * v00r;
-      a00i += unit * v00i;
-      a30r -= unit * v00r;
-      a30i -= unit * v00i;
+      a00r = fused(unit, v00r, a00r);
+      a00i = fused(unit, v00i, a00i);
+      a30r = fused(unit, -v00r, a30r);
+      a30i = fused(unit, -v00i, a30i);
       Real v02r, v02i;
       v02r = u20r * h00r - u20i * h00i + u21r * h01r - u21i * h01i + u22r * h02r - u22i * h02i;
       v02i = u20r * h00i + u20i * h00r + u21r * h01i + u21i * h01r + u22r * h02i + u22i * h02r;
-      a02r += unit2 * v02r;
-      a02i += unit2 * v02i;
-      a32r -= unit2 * v02r;
-      a32i -= unit2 * v02i;
+      a02r = fused(unit2, v02r, a02r);
+      a02i = fused(unit2, v02i, a02i);
+      a32r = fused(unit2, -v02r, a32r);
+      a32i = fused(unit2, -v02i, a32i);
       Real v01r, v01i;
       v01r = u10r * h00r - u10i * h00i + u11r * h01r - u11i * h01i + u12r * h02r - u12i * h02i;
       v01i = u10r * h00i + u10i * h00r + u11r * h01i + u11i * h01r + u12r * h02i + u12i * h02r;
-      a01r += unit * v01r;
-      a01i += unit * v01i;
-      a31r -= unit * v01r;
-      a31i -= unit * v01i;
+      a01r = fused(unit, v01r, a01r);
+      a01i = fused(unit, v01i, a01i);
+      a31r = fused(unit, -v01r, a31r);
+      a31i = fused(unit, -v01i, a31i);
     }
     {
       const Real unit2 = unit * quantum;  // row 2 is a product of two rows
       Real v10r, v10i;
       v10r = u00r * h10r - u00i * h10i + u01r * h11r - u01i * h11i + u02r * h12r - u02i * h12i;
       v10i = u00r * h10i + u00i * h10r + u01r * h11i + u01i * h11r + u02r * h12i + u02i * h12r;
-      a10r += unit * v10r;
-      a10i += unit * v10i;
-      a20r += unit * v10r;
-      a20i += unit * v10i;
+      a10r = fused(unit, v10r, a10r);
+      a10i = fused(unit, v10i, a10i);
+      a20r = fused(unit, v10r, a20r);
+      a20i = fused(unit, v10i, a20i);
       Real v12r, v12i;
       v12r = u20r * h10r - u20i * h10i + u21r * h11r - u21i * h11i + u22r * h12r - u22i * h12i;
       v12i = u20r * h10i + u20i * h10r + u21r * h11i + u21i * h11r + u22r * h12i + u22i * h12r;
-      a12r += unit2 * v12r;
-      a12i += unit2 * v12i;
-      a22r += unit2 * v12r;
-      a22i += unit2 * v12i;
+      a12r = fused(unit2, v12r, a12r);
+      a12i = fused(unit2, v12i, a12i);
+      a22r = fused(unit2, v12r, a22r);
+      a22i = fused(unit2, v12i, a22i);
       Real v11r, v11i;
       v11r = u10r * h10r - u10i * h10i + u11r * h11r - u11i * h11i + u12r * h12r - u12i * h12i;
       v11i = u10r * h10i + u10i * h10r + u11r * h11i + u11i * h11r + u12r * h12i + u12i * h12r;
-      a11r += unit * v11r;
-      a11i += unit * v11i;
-      a21r += unit * v11r;
-      a21i += unit * v11i;
+      a11r = fused(unit, v11r, a11r);
+      a11i = fused(unit, v11i, a11i);
+      a21r = fused(unit, v11r, a21r);
+      a21i = fused(unit, v11i, a21i);
     }
   }
   {  // (1 + g_y) U_y(x-y)^+ psi(x-y)
@@ -2510,24 +2510,24 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopListArgs& args,
       Real v00r, v00i;
       v00r = u00r * h00r + u00i * h00i + u10r * h01r + u10i * h01i + u20r * h02r + u20i * h02i;
       v00i = u00r * h00i - u00i * h00r + u10r * h01i - u10i * h01r + u20r * h02i - u20i * h02r;
-      a00r += unit * v00r;
-      a00i += unit * v00i;
-      a30r += unit * v00r;
-      a30i += unit * v00i;
+      a00r = fused(unit, v00r, a00r);
+      a00i = fused(unit, v00i, a00i);
+      a30r = fused(unit, v00r, a30r);
+      a30i = fused(unit, v00i, a30i);
       Real v02r, v02i;
       v02r = u02r * h00r + u02i * h00i + u12r * h01r + u12i * h01i + u22r * h02r + u22i * h02i;
       v02i = u02r * h00i - u02i * h00r + u12r * h01i - u12i * h01r + u22r * h02i - u22i * h02r;
-      a02r += unit * v02r;
-      a02i += unit * v02i;
-      a32r += unit * v02r;
-      a32i += unit * v02i;
+      a02r = fused(unit, v02r, a02r);
+      a02i = fused(unit, v02i, a02i);
+      a32r = fused(unit, v02r, a32r);
+      a32i = fused(unit, v02i, a32i);
       Real v01r, v01i;
       v01r = u01r * h00r + u01i * h00i + u11r * h01r + u11i * h01i + u21r * h02r + u21i * h02i;
       v01i = u01r * h00i - u01i * h00r + u11r * h01i - u11i * h01r + u21r * h02i - u21i * h02r;
-      a01r += unit * v01r;
-      a01i += unit * v01i;
-      a31r += unit * v01r;
-      a31i += unit * v01i;
+      a01r = fused(unit, v01r, a01r);
+      a01i = fused(unit, v01i, a01i);
+      a31r = fused(unit, v01r, a31r);
+      a31i = fused(unit, v01i, a31i);
     }
     {
       h12r *= quantum;  // row 2 is a product of two rows
@@ -2535,24 +2535,24 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopListArgs& args,
       Real v10r, v10i;
       v10r = u00r * h10r + u00i * h10i + u10r * h11r + u10i * h11i + u20r * h12r + u20i * h12i;
       v10i = u00r * h10i - u00i * h10r + u10r * h11i - u10i * h11r + u20r * h12i - u20i * h12r;
-      a10r += unit * v10r;
-      a10i += unit * v10i;
-      a20r -= unit * v10r;
-      a20i -= unit * v10i;
+      a10r = fused(unit, v10r, a10r);
+      a10i = fused(unit, v10i, a10i);
+      a20r = fused(unit, -v10r, a20r);
+      a20i = fused(unit, -v10i, a20i);
       Real v12r, v12i;
       v12r = u02r * h10r + u02i * h10i + u12r * h11r + u12i * h11i + u22r * h12r + u22i * h12i;
       v12i = u02r * h10i - u02i * h10r + u12r * h11i - u12i * h11r + u22r * h12i - u22i * h12r;
-      a12r += unit * v12r;
-      a12i += unit * v12i;
-      a22r -= unit * v12r;
-      a22i -= unit * v12i;
+      a12r = fused(unit, v12r, a12r);
+      a12i = fused(unit, v12i, a12i);
+      a22r = fused(unit, -v12r, a22r);
+      a22i = fused(unit, -v12i, a22i);
       Real v11r, v11i;
       v11r = u01r * h10r + u01i * h10i + u11r * h11r + u11i * h11i + u21r * h12r + u21i * h12i;
       v11i = u01r * h10i - u01i * h10r + u11r * h11i - u11i * h11r + u21r * h12i - u21i * h12r;
-      a11r += unit * v11r;
-      a11i += unit * v11i;
-      a21r -= unit * v11r;
-      a21i -= unit * v11i;
+      a11r = fused(unit, v11r, a11r);
+      a11i = fused(unit, v11i, a11i);
+      a21r = fused(unit, -v11r, a21r);
+      a21i = fused(unit, -v11i, a21i);
     }
   }
   {  // (1 - g_z) U_z(x) psi(x+z)
@@ -2645,48 +2645,48 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopListArgs& args,
       Real v00r, v00i;
       v00r = u00r * h00r - u00i * h00i + u01r * h01r - u01i * h01i + u02r * h02r - u02i * h02i;
       v00i = u00r * h00i + u00i * h00r + u01r * h01i + u01i * h01r + u02r * h02i + u02i * h02r;
-      a00r += unit * v00r;
-      a00i += unit * v00i;
-      a20r -= unit * v00i;
-      a20i += unit * v00r;
+      a00r = fused(unit, v00r, a00r);
+      a00i = fused(unit, v00i, a00i);
+      a20r = fused(unit, -v00i, a20r);
+      a20i = fused(unit, v00r, a20i);
       Real v02r, v02i;
       v02r = u20r * h00r - u20i * h00i + u21r * h01r - u21i * h01i + u22r * h02r - u22i * h02i;
       v02i = u20r * h00i + u20i * h00r + u21r * h01i + u21i * h01r + u22r * h02i + u22i * h02r;
-      a02r += unit2 * v02r;
-      a02i += unit2 * v02i;
-      a22r -= unit2 * v02i;
-      a22i += unit2 * v02r;
+      a02r = fused(unit2, v02r, a02r);
+      a02i = fused(unit2, v02i, a02i);
+      a22r = fused(unit2, -v02i, a22r);
+      a22i = fused(unit2, v02r, a22i);
       Real v01r, v01i;
       v01r = u10r * h00r - u10i * h00i + u11r * h01r - u11i * h01i + u12r * h02r - u12i * h02i;
       v01i = u10r * h00i + u10i * h00r + u11r * h01i + u11i * h01r + u12r * h02i + u12i * h02r;
-      a01r += unit * v01r;
-      a01i += unit * v01i;
-      a21r -= unit * v01i;
-      a21i += unit * v01r;
+      a01r = fused(unit, v01r, a01r);
+      a01i = fused(unit, v01i, a01i);
+      a21r = fused(unit, -v01i, a21r);
+      a21i = fused(unit, v01r, a21i);
     }
     {
       const Real unit2 = unit * quantum;  // row 2 is a product of two rows
       Real v10r, v10i;
       v10r = u00r * h10r - u00i * h10i + u01r * h11r - u01i * h11i + u02r * h12r - u02i * h12i;
       v10i = u00r * h10i + u00i * h10r + u01r * h11i + u01i * h11r + u02r * h12i + u02i * h12r;
-      a10r += unit * v10r;
-      a10i += unit * v10i;
-      a30r += unit * v10i;
-      a30i -= unit * v10r;
+      a10r = fused(unit, v10r, a10r);
+      a10i = fused(unit, v10i, a10i);
+      a30r = fused(unit, v10i, a30r);
+      a30i = fused(unit, -v10r, a30i);
       Real v12r, v12i;
       v12r = u20r * h10r - u20i * h10i + u21r * h11r - u21i * h11i + u22r * h12r - u22i * h12i;
       v12i = u20r * h10i + u20i * h10r + u21r * h11i + u21i * h11r + u22r * h12i + u22i * h12r;
-      a12r += unit2 * v12r;
-      a12i += unit2 * v12i;
-      a32r += unit2 * v12i;
-      a32i -= unit2 * v12r;
+      a12r = fused(unit2, v12r, a12r);
+      a12i = fused(unit2, v12i, a12i);
+      a32r = fused(unit2, v12i, a32r);
+      a32i = fused(unit2, -v12r, a32i);
       Real v11r, v11i;
       v11r = u10r * h10r - u10i * h10i + u11r * h11r - u11i * h11i + u12r * h12r - u12i * h12i;
       v11i = u10r * h10i + u10i * h10r + u11r * h11i + u11i * h11r + u12r * h12i + u12i * h12r;
-      a11r += unit * v11r;
-      a11i += unit * v11i;
-      a31r += unit * v11i;
-      a31i -= unit * v11r;
+      a11r = fused(unit, v11r, a11r);
+      a11i = fused(unit, v11i, a11i);
+      a31r = fused(unit, v11i, a31r);
+      a31i = fused(unit, -v11r, a31i);
     }
   }
   {  // (1 + g_z) U_z(x-z)^+ psi(x-z)
@@ -2780,24 +2780,24 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopListArgs& args,
       Real v00r, v00i;
       v00r = u00r * h00r + u00i * h00i + u10r * h01r + u10i * h01i + u20r * h02r + u20i * h02i;
       v00i = u00r * h00i - u00i * h00r + u10r * h01i - u10i * h01r + u20r * h02i - u20i * h02r;
-      a00r += unit * v00r;
-      a00i += unit * v00i;
-      a20r += unit * v00i;
-      a20i -= unit * v00r;
+      a00r = fused(unit, v00r, a00r);
+      a00i = fused(unit, v00i, a00i);
+      a20r = fused(unit, v00i, a20r);
+      a20i = fused(unit, -v00r, a20i);
       Real v02r, v02i;
       v02r = u02r * h00r + u02i * h00i + u12r * h01r + u12i * h01i + u22r * h02r + u22i * h02i;
       v02i = u02r * h00i - u02i * h00r + u12r * h01i - u12i * h01r + u22r * h02i - u22i * h02r;
-      a02r += unit * v02r;
-      a02i += unit * v02i;
-      a22r += unit * v02i;
-      a22i -= unit * v02r;
+      a02r = fused(unit, v02r, a02r);
+      a02i = fused(unit, v02i, a02i);
+      a22r = fused(unit, v02i, a22r);
+      a22i = fused(unit, -v02r, a22i);
       Real v01r, v01i;
       v01r = u01r * h00r + u01i * h00i + u11r * h01r + u11i * h01i + u21r * h02r + u21i * h02i;
       v01i = u01r * h00i - u01i * h00r + u11r * h01i - u11i * h01r + u21r * h02i - u21i * h02r;
-      a01r += unit * v01r;
-      a01i += unit * v01i;
-      a21r += unit * v01i;
-      a21i -= unit * v01r;
+      a01r = fused(unit, v01r, a01r);
+      a01i = fused(unit, v01i, a01i);
+      a21r = fused(unit, v01i, a21r);
+      a21i = fused(unit, -v01r, a21i);
     }
     {
       h12r *= quantum;  // row 2 is a product of two rows
@@ -2805,24 +2805,24 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopListArgs& args,
       Real v10r, v10i;
       v10r = u00r * h10r + u00i * h10i + u10r * h11r + u10i * h11i + u20r * h12r + u20i * h12i;
       v10i = u00r * h10i - u00i * h10r + u10r * h11i - u10i * h11r + u20r * h12i - u20i * h12r;
-      a10r += unit * v10r;
-      a10i += unit * v10i;
-      a30r -= unit * v10i;
-      a30i += unit * v10r;
+      a10r = fused(unit, v10r, a10r);
+      a10i = fused(unit, v10i, a10i);
+      a30r = fused(unit, -v10i, a30r);
+      a30i = fused(unit, v10r, a30i);
       Real v12r, v12i;
       v12r = u02r * h10r + u02i * h10i + u12r * h11r + u12i * h11i + u22r * h12r + u22i * h12i;
       v12i = u02r * h10i - u02i * h10r + u12r * h11i - u12i * h11r + u22r * h12i - u22i * h12r;
-      a12r += unit * v12r;
-      a12i += unit * v12i;
-      a32r -= unit * v12i;
-      a32i += unit * v12r;
+      a12r = fused(unit, v12r, a12r);
+      a12i = fused(unit, v12i, a12i);
+      a32r = fused(unit, -v12i, a32r);
+      a32i = fused(unit, v12r, a32i);
       Real v11r, v11i;
       v11r = u01r * h10r + u01i * h10i + u11r * h11r + u11i * h11i + u21r * h12r + u21i * h12i;
       v11i = u01r * h10i - u01i * h10r + u11r * h11i - u11i * h11r + u21r * h12i - u21i * h12r;
-      a11r += unit * v11r;
-      a11i += unit * v11i;
-      a31r -= unit * v11i;
-      a31i += unit * v11r;
+      a11r = fused(unit, v11r, a11r);
+      a11i = fused(unit, v11i, a11i);
+      a31r = fused(unit, -v11i, a31r);
+      a31i = fused(unit, v11r, a31i);
     }
   }
   {  // (1 - g_t) U_t(x) psi(x+t)
@@ -2914,50 +2914,50 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopListArgs& args,
         Real v00r, v00i;
         v00r = u00r * h00r - u00i * h00i + u01r * h01r - u01i * h01i + u02r * h02r - u02i * h02i;
         v00i = u00r * h00i + u00i * h00r + u01r * h01i + u01i * h01r + u02r * h02i + u02i * h02r;
-        a20r += unit * v00r;
-        a20i += unit * v00i;
+        a20r = fused(unit, v00r, a20r);
+        a20i = fused(unit, v00i, a20i);
         Real v02r, v02i;
         v02r = u20r * h00r - u20i * h00i + u21r * h01r - u21i * h01i + u22r * h02r - u22i * h02i;
         v02i = u20r * h00i + u20i * h00r + u21r * h01i + u21i * h01r + u22r * h02i + u22i * h02r;
-        a22r += unit2 * v02r;
-        a22i += unit2 * v02i;
+        a22r = fused(unit2, v02r, a22r);
+        a22i = fused(unit2, v02i, a22i);
         Real v01r, v01i;
         v01r = u10r * h00r - u10i * h00i + u11r * h01r - u11i * h01i + u12r * h02r - u12i * h02i;
         v01i = u10r * h00i + u10i * h00r + u11r * h01i + u11i * h01r + u12r * h02i + u12i * h02r;
-        a21r += unit * v01r;
-        a21i += unit * v01i;
+        a21r = fused(unit, v01r, a21r);
+        a21i = fused(unit, v01i, a21i);
       }
       {
         const Real unit2 = unit * quantum;  // row 2 is a product of two rows
         Real v10r, v10i;
         v10r = u00r * h10r - u00i * h10i + u01r * h11r - u01i * h11i + u02r * h12r - u02i * h12i;
         v10i = u00r * h10i + u00i * h10r + u01r * h11i + u01i * h11r + u02r * h12i + u02i * h12r;
-        a30r += unit * v10r;
-        a30i += unit * v10i;
+        a30r = fused(unit, v10r, a30r);
+        a30i = fused(unit, v10i, a30i);
         Real v12r, v12i;
         v12r = u20r * h10r - u20i * h10i + u21r * h11r - u21i * h11i + u22r * h12r - u22i * h12i;
         v12i = u20r * h10i + u20i * h10r + u21r * h11i + u21i * h11r + u22r * h12i + u22i * h12r;
-        a32r += unit2 * v12r;
-        a32i += unit2 * v12i;
+        a32r = fused(unit2, v12r, a32r);
+        a32i = fused(unit2, v12i, a32i);
         Real v11r, v11i;
         v11r = u10r * h10r - u10i * h10i + u11r * h11r - u11i * h11i + u12r * h12r - u12i * h12i;
         v11i = u10r * h10i + u10i * h10r + u11r * h11i + u11i * h11r + u12r * h12i + u12i * h12r;
-        a31r += unit * v11r;
-        a31i += unit * v11i;
+        a31r = fused(unit, v11r, a31r);
+        a31i = fused(unit, v11i, a31i);
       }
     } else {
-      a20r += unit * h00r;
-      a20i += unit * h00i;
-      a21r += unit * h01r;
-      a21i += unit * h01i;
-      a22r += unit * h02r;
-      a22i += unit * h02i;
-      a30r += unit * h10r;
-      a30i += unit * h10i;
-      a31r += unit * h11r;
-      a31i += unit * h11i;
-      a32r += unit * h12r;
-      a32i += unit * h12i;
+      a20r = fused(unit, h00r, a20r);
+      a20i = fused(unit, h00i, a20i);
+      a21r = fused(unit, h01r, a21r);
+      a21i = fused(unit, h01i, a21i);
+      a22r = fused(unit, h02r, a22r);
+      a22i = fused(unit, h02i, a22i);
+      a30r = fused(unit, h10r, a30r);
+      a30i = fused(unit, h10i, a30i);
+      a31r = fused(unit, h11r, a31r);
+      a31i = fused(unit, h11i, a31i);
+      a32r = fused(unit, h12r, a32r);
+      a32i = fused(unit, h12i, a32i);
     }
   }
   {  // (1 + g_t) U_t(x-t)^+ psi(x-t)
@@ -3050,18 +3050,18 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopListArgs& args,
         Real v00r, v00i;
         v00r = u00r * h00r + u00i * h00i + u10r * h01r + u10i * h01i + u20r * h02r + u20i * h02i;
         v00i = u00r * h00i - u00i * h00r + u10r * h01i - u10i * h01r + u20r * h02i - u20i * h02r;
-        a00r += unit * v00r;
-        a00i += unit * v00i;
+        a00r = fused(unit, v00r, a00r);
+        a00i = fused(unit, v00i, a00i);
         Real v02r, v02i;
         v02r = u02r * h00r + u02i * h00i + u12r * h01r + u12i * h01i + u22r * h02r + u22i * h02i;
         v02i = u02r * h00i - u02i * h00r + u12r * h01i - u12i * h01r + u22r * h02i - u22i * h02r;
-        a02r += unit * v02r;
-        a02i += unit * v02i;
+        a02r = fused(unit, v02r, a02r);
+        a02i = fused(unit, v02i, a02i);
         Real v01r, v01i;
         v01r = u01r * h00r + u01i * h00i + u11r * h01r + u11i * h01i + u21r * h02r + u21i * h02i;
         v01i = u01r * h00i - u01i * h00r + u11r * h01i - u11i * h01r + u21r * h02i - u21i * h02r;
-        a01r += unit * v01r;
-        a01i += unit * v01i;
+        a01r = fused(unit, v01r, a01r);
+        a01i = fused(unit, v01i, a01i);
       }
       {
         h12r *= quantum;  // row 2 is a product of two rows
@@ -3069,32 +3069,32 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopListArgs& args,
         Real v10r, v10i;
         v10r = u00r * h10r + u00i * h10i + u10r * h11r + u10i * h11i + u20r * h12r + u20i * h12i;
         v10i = u00r * h10i - u00i * h10r + u10r * h11i - u10i * h11r + u20r * h12i - u20i * h12r;
-        a10r += unit * v10r;
-        a10i += unit * v10i;
+        a10r = fused(unit, v10r, a10r);
+        a10i = fused(unit, v10i, a10i);
         Real v12r, v12i;
         v12r = u02r * h10r + u02i * h10i + u12r * h11r + u12i * h11i + u22r * h12r + u22i * h12i;
         v12i = u02r * h10i - u02i * h10r + u12r * h11i - u12i * h11r + u22r * h12i - u22i * h12r;
-        a12r += unit * v12r;
-        a12i += unit * v12i;
+        a12r = fused(unit, v12r, a12r);
+        a12i = fused(unit, v12i, a12i);
         Real v11r, v11i;
         v11r = u01r * h10r + u01i * h10i + u11r * h11r + u11i * h11i + u21r * h12r + u21i * h12i;
         v11i = u01r * h10i - u01i * h10r + u11r * h11i - u11i * h11r + u21r * h12i - u21i * h12r;
-        a11r += unit * v11r;
-        a11i += unit * v11i;
+        a11r = fused(unit, v11r, a11r);
+        a11i = fused(unit, v11i, a11i);
       }
     } else {
-      a00r += unit * h00r;
-      a00i += unit * h00i;
-      a01r += unit * h01r;
-      a01i += unit * h01i;
-      a02r += unit * h02r;
-      a02i += unit * h02i;
-      a10r += unit * h10r;
-      a10i += unit * h10i;
-      a11r += unit * h11r;
-      a11i += unit * h11i;
-      a12r += unit * h12r;
-      a12i += unit * h12i;
+      a00r = fused(unit, h00r, a00r);
+      a00i = fused(unit, h00i, a00i);
+      a01r = fused(unit, h01r, a01r);
+      a01i = fused(unit, h01i, a01i);
+      a02r = fused(unit, h02r, a02r);
+      a02i = fused(unit, h02i, a02i);
+      a10r = fused(unit, h10r, a10r);
+      a10i = fused(unit, h10i, a10i);
+      a11r = fused(unit, h11r, a11r);
+      a11i = fused(unit, h11i, a11i);
+      a12r = fused(unit, h12r, a12r);
+      a12i = fused(unit, h12i, a12i);
     }
   }
   if constexpr (site_terms) {
