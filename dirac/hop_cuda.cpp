@@ -20,7 +20,6 @@
 #include <limits>
 #include <map>
 #include <optional>
-#include <type_traits>
 #include <vector>
 
 namespace quadrille {
@@ -213,7 +212,7 @@ class CudaHop final : public HopKernel {
   }
   std::string resources(std::size_t calls) const override {
     const auto of = [&](HopVariant& variant) {
-      const int groups = groups_of(calls, variant);
+      const int groups = groups_of(calls / parts_of(calls), variant);
       return groups > 0 ? variant.lists(groups).resources() : variant.one().resources();
     };
     const std::string plain = of(variant(false)), terms = variants_[1] ? of(*variants_[1]) : "";
@@ -224,7 +223,7 @@ class CudaHop final : public HopKernel {
   }
   void run_local(const HopCall& call) const override {
     for_each_part(call, [&](const HopCall& part) {
-      dirac::CudaHopListArgs args = dirac::bound(args_, setup_, part);
+      dirac::CudaHopListArgs args = bound(part);
       args.geometry = dirac::geometry_of(dims(), part.parity);
       launch_threads(local_.function, setup_.spinor.lattice->half_volume(), args, cuda::stream());
     });
@@ -242,10 +241,11 @@ class CudaHop final : public HopKernel {
   const Communicator& communicator() const { return setup_.spinor.lattice->communicator(); }
   const Dims& dims() const { return setup_.spinor.lattice->dims(); }
 
-  /// Calls f(part) for parts of the list that a launch can work on, of about equal length.
+  /// Parts of a list that a launch can work on, of about equal length.
+  static std::size_t parts_of(std::size_t calls) { return (calls + dirac::most_calls - 1) / dirac::most_calls; }
   template <class F>
   static void for_each_part(const HopCall& call, F&& f) {
-    const std::size_t count = call.list.size(), parts = (count + dirac::most_calls - 1) / dirac::most_calls;
+    const std::size_t count = call.list.size(), parts = parts_of(count);
     for (std::size_t k = 0; k < parts; ++k) {
       const std::size_t first = count * k / parts;
       f(call.part(first, count * (k + 1) / parts - first));
@@ -260,20 +260,20 @@ class CudaHop final : public HopKernel {
     HopVariant& variant = variant_of(call);
     const int groups = groups_of(call.list.size(), variant);
     const std::size_t listed = std::size_t(groups * variant.calls_a_thread());
-    // Choices are made before messages are under way: they are collective.
-    const std::size_t list_way = groups == 0 ? 0 : way ? *way : choice(variant.lists(groups), call.part(0, listed));
     const HopCall rest = call.part(listed, call.list.size() - listed);
-    const std::size_t one_way = rest.list.empty()    ? 0
-                                : way && groups == 0 ? *way
-                                                     : choice(variant.one(), rest.part(0, 1));
-    dirac::CudaHopListArgs args = dirac::bound(args_, setup_, call);
+    const auto way_of = [&](auto& launches, const HopCall& like) {
+      return way ? *way % launches.ways().size() : choice(launches, like);
+    };
+    // Choices are made before messages are under way: they are collective.
+    const std::size_t list_way = groups == 0 ? 0 : way_of(variant.lists(groups), call.part(0, listed));
+    const std::size_t one_way = rest.list.empty() ? 0 : way_of(variant.one(), rest.part(0, 1));
     if (halo_) halo_->start(call);
-    if (groups > 0) launch(variant.lists(groups), list_way, args, call.parity, int(listed));
-    for (int k = int(listed); k < args.count; ++k) launch(variant.one(), one_way, args, call.parity, k);
-    if (halo_) halo_->finish(args.edges);
-    launch_edges(args, call, halo_ ? halo_->stream() : cuda::stream());
-    if (halo_) halo_->join();
+    if (groups > 0) launch(variant.lists(groups), list_way, bound(call.part(0, listed)), call.parity);
+    for (std::size_t k = 0; k < rest.list.size(); ++k)
+      launch(variant.one(), one_way, bound(rest.part(k, 1)), call.parity);
+    launch_edges(call);
   }
+  dirac::CudaHopListArgs bound(const HopCall& call) const { return dirac::bound(args_, setup_, call); }
 
   HopVariant& variant_of(const HopCall& call) const { return variant(call.has_terms()); }
   /// Made on first use.
@@ -335,10 +335,9 @@ class CudaHop final : public HopKernel {
           clock.emplace();
           spare();
         }
-        const dirac::CudaHopListArgs args =
-            dirac::bound(args_, setup_, {trial, call.parity, call.dagger, call.on_sum, call.on_z});
+        const dirac::CudaHopListArgs args = bound({trial, call.parity, call.dagger, call.on_sum, call.on_z});
         return clock->seconds([&] {
-          for (int i = 0; i < times; ++i) launch_all(launches, std::size_t(candidate), args, call.parity);
+          for (int i = 0; i < times; ++i) launch(launches, std::size_t(candidate), args, call.parity);
         }) / times;
       }));
     };
@@ -350,43 +349,35 @@ class CudaHop final : public HopKernel {
     }
   }
 
-  /// Of call k.
-  void launch(const Launches<dirac::Walk>& launches, std::size_t way, const dirac::CudaHopListArgs& args, Parity parity,
-              int k) const {
+  /// Of one call.
+  void launch(const Launches<dirac::Walk>& launches, std::size_t way, const dirac::CudaHopListArgs& args,
+              Parity parity) const {
     const dirac::TiledLaunch tiled(dims(), parity, launches.ways().at(way));
-    dirac::CudaHopArgs one{args, {args.calls[k]}};
+    dirac::CudaHopArgs one{args, {args.calls[0]}};
     one.geometry = tiled.geometry;
     launch_kernel(launches.kernel(), extent(tiled.grid), extent(tiled.block), one, cuda::stream());
   }
-  /// Of the first `count` calls, a multiple of those that a thread has.
-  void launch(const Launches<dirac::ListWalk>& launches, std::size_t way, dirac::CudaHopListArgs args, Parity parity,
-              int count) const {
-    const dirac::ListWalk& list_walk = launches.ways().at(way);
-    const dirac::TiledLaunch tiled(dims(), parity, list_walk.walk);
-    const int groups = count / variant(false).calls_a_thread();
+  /// Of a list of whole groups.
+  void launch(const Launches<dirac::ListWalk>& launches, std::size_t way, dirac::CudaHopListArgs args,
+              Parity parity) const {
+    const int groups = args.count / variant(false).calls_a_thread();
+    const dirac::ListLaunch tiled(dims(), parity, launches.ways().at(way), groups);
     args.geometry = tiled.geometry;
-    args.count = count;
-    args.calls_abreast = list_walk.abreast;
-    args.calls_blocks = (groups + list_walk.abreast - 1) / list_walk.abreast;
-    dim3 grid = extent(tiled.grid), block = extent(tiled.block);
-    grid.x *= unsigned(args.calls_blocks);
-    block.y *= unsigned(args.calls_abreast);
-    launch_kernel(launches.kernel(), grid, block, args, cuda::stream());
+    args.abreast = tiled.abreast;
+    args.blocks = tiled.blocks;
+    launch_kernel(launches.kernel(), extent(tiled.grid), extent(tiled.block), args, cuda::stream());
   }
-  /// Of a list that the ways are for.
-  template <class Way>
-  void launch_all(const Launches<Way>& launches, std::size_t way, const dirac::CudaHopListArgs& args,
-                  Parity parity) const {
-    constexpr bool one = std::is_same_v<Way, dirac::Walk>;
-    launch(launches, way, args, parity, one ? 0 : args.count);
-  }
-  void launch_edges(dirac::CudaHopListArgs& args, const HopCall& call, cudaStream_t stream) const {
+  /// Of any list, once what comes from other ranks is there.
+  void launch_edges(const HopCall& call) const {
     const cuda::DeviceArray<int>& sites = edge_sites_[int(call.parity)];
     if (sites.count() == 0) return;
+    dirac::CudaHopListArgs args = bound(call);
+    if (halo_) halo_->finish(args.edges);
     args.geometry = dirac::geometry_of(dims(), call.parity);
     args.edges.sites = sites.get();
     args.edges.count = int(sites.count());
-    launch_threads(variant_of(call).edge_kernel(), args.edges.count, args, stream);
+    launch_threads(variant_of(call).edge_kernel(), args.edges.count, args, halo_ ? halo_->stream() : cuda::stream());
+    if (halo_) halo_->join();
   }
   /// A thread for each of `count` sites and each call.
   static void launch_threads(const void* kernel, std::int64_t count, dirac::CudaHopListArgs& args,

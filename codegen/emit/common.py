@@ -171,7 +171,11 @@ def product_lines(hop, a, colors=COLORS):
     return lines
 
 
-def accumulation_lines(hop, a, source, started, scales, colors=COLORS):
+def plain_sum(target, sign, scale, term):
+    return f"{target} {sign}= {scale}{term};"
+
+
+def accumulation_lines(hop, a, source, started, scales, colors=COLORS, add=plain_sum):
     """Adds the half spinor `source` (v, or h where the link is 1), spin a, to the result, times scales[color]."""
     lines = []
     for spin, half_spin, coefficient in hop.projector.reconstruct:
@@ -182,7 +186,7 @@ def accumulation_lines(hop, a, source, started, scales, colors=COLORS):
             for (sign, term), suffix in zip(parts, "ri"):
                 target = f"a{spin}{c}{suffix}"
                 if target in started:
-                    lines.append(f"{target} {sign}= {scales[c]}{term};")
+                    lines.append(add(target, sign, scales[c], term))
                 else:
                     lines.append(f"{target} = {'-' if sign == '-' else ''}{scales[c]}{term};")
     return lines

@@ -138,6 +138,16 @@ QUADRILLE_HOST_DEVICE Vector* writable(const Vector* groups) {
   return const_cast<Vector*>(groups);
 }
 
+/// a b + c rounded once; on the host perhaps twice.
+template <class T>
+QUADRILLE_HOST_DEVICE T fused(T a, T b, T c) {
+#ifdef __CUDA_ARCH__
+  return fma(a, b, c);
+#else
+  return a * b + c;
+#endif
+}
+
 using half::add;
 using half::begin;
 using half::from_magic;
@@ -237,11 +247,11 @@ __device__ __forceinline__ void for_each_site(const GroupedGeometry& geometry, B
 /// on, which the host has made a multiple of them.
 template <Slices slices, int calls, class Body>
 __device__ __forceinline__ void for_each_site_of_list(const CudaHopListArgs& args, Body&& body) {
-  const int tile = int(blockIdx.x) / args.calls_blocks, abreast = int(threadIdx.y) / args.geometry.tile_y;
-  const int first = ((int(blockIdx.x) - tile * args.calls_blocks) * args.calls_abreast + abreast) * calls;
+  const int first = args.group(int(blockIdx.x), int(threadIdx.y)) * calls;
   if (first >= args.count) return;
-  const auto ty = [&] { return int(fresh(threadIdx.y)) % args.geometry.tile_y; };
-  for_each_site<slices>(args.geometry, tile, ty, [&](const GroupedSite& here) { body(first, here); });
+  const auto ty = [&] { return args.row(int(fresh(threadIdx.y))); };
+  for_each_site<slices>(args.geometry, args.tile(int(blockIdx.x)), ty,
+                        [&](const GroupedSite& here) { body(first, here); });
 }
 
 /// Calls body(call, index) for the threads with index < count: blocks of all calls for the same indices follow each

@@ -100,9 +100,14 @@ struct CudaHopArgs : CudaHopShared {
 constexpr int most_calls = 16;
 struct CudaHopListArgs : CudaHopShared {
   CudaHopFields calls[most_calls];
-  int count;          ///< of calls
-  int calls_abreast;  ///< of a thread block along threadIdx.y, above its tile: each of its threads has some calls
-  int calls_blocks;   ///< thread blocks for the same tile, which follow each other
+  int count;  ///< of calls
+  // How a launch for a list is laid out (ListLaunch): groups of calls, each the work of one thread, lie side by side
+  // along threadIdx.y, above the rows of a tile; thread blocks with other groups of the same tile follow each other.
+  int abreast, blocks;
+
+  QUADRILLE_HOST_DEVICE int tile(int bx) const { return bx / blocks; }  ///< the blockIdx.x of a launch for one call
+  QUADRILLE_HOST_DEVICE int row(int ty) const { return ty % geometry.tile_y; }  ///< and its threadIdx.y
+  QUADRILLE_HOST_DEVICE int group(int bx, int ty) const { return bx % blocks * abreast + ty / geometry.tile_y; }
 };
 
 /// The kernels of one hopping term as the host finds them.
@@ -146,8 +151,8 @@ struct CudaLocalKernel {
   const void* function;
 };
 
-/// What does not change from call to call, and the rest of a list of at most most_calls; geometry and calls_abreast are
-/// the launch's.
+/// What does not change from call to call, and the rest of a list of at most most_calls; the geometry and the layout
+/// are the launch's.
 CudaHopListArgs unbound_args(const HopSetup& setup);
 /// Where the halves of the spinors of a parity begin: the upper spins, for the dagger the lower ones.
 void point_to_halves(void* (&to)[2], const Field& field, Parity p, Dagger dagger);

@@ -182,4 +182,10 @@ TiledLaunch::TiledLaunch(const Dims& dims, Parity parity, const Walk& walk) {
   block = {tile[0], tile[1], tile[2] * tile[3]};
 }
 
+ListLaunch::ListLaunch(const Dims& dims, Parity parity, const ListWalk& walk, int groups)
+    : TiledLaunch(dims, parity, walk.walk), abreast(walk.abreast), blocks((groups + abreast - 1) / abreast) {
+  grid[0] *= blocks;
+  block[1] *= abreast;
+}
+
 }  // namespace quadrille::dirac

@@ -62,4 +62,11 @@ struct TiledLaunch {
   std::array<int, 3> grid, block;
 };
 
+/// The launch of a kernel for lists, a thread a site and group of calls (CudaHopListArgs).
+struct ListLaunch : TiledLaunch {
+  ListLaunch(const Dims& dims, Parity parity, const ListWalk& walk, int groups);
+
+  int abreast, blocks;
+};
+
 }  // namespace quadrille::dirac

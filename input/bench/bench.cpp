@@ -137,6 +137,14 @@ void require_ranks(const BenchOptions& options) {
               fmt::format("bench {} runs on one rank only in this version: start it without mpirun", options.what));
 }
 
+void require_lists(const BenchOptions& options) {
+  if (options.rhs == 1 || options.what == "dslash" || options.what == "operator") return;
+  throw Error(
+      ErrorCode::invalid_input,
+      fmt::format("--rhs {} with bench {}: several right-hand sides are measured by bench dslash and bench operator",
+                  options.rhs, options.what));
+}
+
 }  // namespace
 
 std::vector<Precision> Bench::precisions() const { return chosen_precisions(options); }
@@ -171,6 +179,7 @@ std::vector<std::pair<std::string, std::string>> bench_help() {
 }
 
 void run_bench(const BenchOptions& options, std::ostream& out) {
+  bench::require_lists(options);
   for (const Dims& dims : options.dims) (void)options.grid.for_lattice(Lattice{dims}.global_dims());
   std::optional<AtomicFile> file;
   on_first_rank(*options.grid.all(), [&] {

@@ -19,6 +19,7 @@ struct BenchOptions {
   std::vector<std::array<int, 4>> dims;
   std::optional<Precision> precision;      ///< all when not given
   std::optional<Reconstruct> reconstruct;  ///< all when not given
+  int rhs = 1;                             ///< right-hand sides of a call of "dslash" or "operator", 1 or more
   std::string backend = "auto";
   int threads = 0;       ///< 0: what OpenMP would use
   RankGrid grid;         ///< that lattices are divided over
@@ -33,7 +34,8 @@ std::vector<std::pair<std::string, std::string>> bench_help();
 
 /// Does what the options name, prints a table and writes the JSON file. All but "accuracy" (bench/accuracy.h) measure
 /// the machine's memory first; their results are medians (bench/timing.h) of the figures in bench/table.h. Errors:
-/// extents that make no lattice, a file that cannot be written (both found before anything is measured).
+/// extents that make no lattice, right-hand sides where none are measured, a file that cannot be written (all found
+/// before anything is measured).
 void run_bench(const BenchOptions& options, std::ostream& out);
 
 }  // namespace quadrille

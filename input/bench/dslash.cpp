@@ -9,6 +9,9 @@
 #include "input/bench/measurements.h"
 
 #include <deque>
+#include <span>
+#include <utility>
+#include <vector>
 
 namespace quadrille::bench {
 namespace {
@@ -20,10 +23,13 @@ struct Pair {
   Field in, out;
 };
 
-std::deque<Pair> random_pairs(const Bench& bench, Precision precision, int count) {
+/// Pairs for lists of `rhs` calls that take turns, four pairs or more in all.
+int pairs_for(int rhs) { return rhs * ((3 + rhs) / rhs); }
+
+std::vector<Pair> random_pairs(const Bench& bench, Precision precision, int count) {
   Field gaussian(FieldDesc::spinor(bench.lattice, Subset::Full, Precision::Double, bench.backend));
   const FieldDesc desc = FieldDesc::spinor(bench.lattice, Subset::Full, precision, bench.backend);
-  std::deque<Pair> pairs;
+  std::vector<Pair> pairs;
   for (int i = 0; i < count; ++i) {
     fill_gaussian(gaussian, dslash_seed + std::uint64_t(i));
     pairs.push_back({Field(desc), Field(desc)});
@@ -41,7 +47,7 @@ template <class Measure>
 void for_every_form(const Bench& bench, std::initializer_list<Form> forms, int pair_count, Measure&& measure) {
   const auto gauge = std::make_shared<const GaugeStore>(bench.lattice, GaugeStart::hot(dslash_seed), bench.backend);
   for (Precision precision : bench.precisions()) {
-    std::deque<Pair> pairs = random_pairs(bench, precision, pair_count);
+    std::vector<Pair> pairs = random_pairs(bench, precision, pair_count);
     for (Reconstruct reconstruct : bench.reconstructs()) {
       for (const Form& form : forms) {
         const Dslash dslash("wilson", gauge, HopScalars{.boundary = {0, 0, 0, 1}},
@@ -63,37 +69,51 @@ Row row_of(const Bench& bench, const std::string& name, const Dslash& dslash, co
   return row;
 }
 
-void apply(const Dslash& dslash, Pair& pair, Parity result, bool xpay) {
-  Field y = pair.out.parity(result);
-  const Field x = pair.in.parity(opposite(result));
-  if (xpay) {
-    dslash.apply(y, x, Dagger::No, {-0.5}, {4.1}, pair.in.parity(result));
-  } else {
-    dslash.apply(y, x, Dagger::No, {-0.5});
+/// The list of calls of turn `turn`.
+std::span<Pair> turn_of(std::vector<Pair>& pairs, unsigned turn, int rhs) {
+  const std::size_t lists = pairs.size() / std::size_t(rhs);
+  return std::span(pairs).subspan(turn % lists * std::size_t(rhs), std::size_t(rhs));
+}
+
+void apply(const Dslash& dslash, std::span<Pair> pairs, Parity result, bool xpay) {
+  struct Parities {
+    Parities(Pair& pair, Parity p) : y(pair.out.parity(p)), x(pair.in.parity(opposite(p))), z(pair.in.parity(p)) {}
+    Field y, x, z;
+  };
+  std::deque<Parities> parities;
+  std::vector<Operands> list;
+  for (Pair& pair : pairs) {
+    Parities& of = parities.emplace_back(pair, result);
+    list.push_back({&of.y, &of.x, xpay ? &of.z : nullptr});
   }
+  dslash.apply_each(list, Dagger::No, {-0.5}, {4.1});
 }
 
 }  // namespace
 
 void measure_dslash(const Bench& bench) {
-  for_every_form(bench, {{false, false}, {true, false}, {false, true}}, 4,
-                 [&](const Dslash& dslash, const Form& form, std::deque<Pair>& pairs) {
+  const int rhs = bench.options.rhs;
+  for_every_form(bench, {{false, false}, {true, false}, {false, true}}, pairs_for(rhs),
+                 [&](const Dslash& dslash, const Form& form, std::vector<Pair>& pairs) {
                    Row row = row_of(bench, "dslash", dslash, form);
+                   row.rhs = rhs;
+                   row.bytes_per_site = dslash.bytes_per_site(form.xpay, 0, std::size_t(rhs));
                    unsigned turn = 0;
                    row.seconds = bench.time([&] {
-                     apply(dslash, pairs[turn / 2 % 4], turn % 2 == 0 ? Parity::Odd : Parity::Even, form.xpay);
+                     const Parity result = turn % 2 == 0 ? Parity::Odd : Parity::Even;
+                     apply(dslash, turn_of(pairs, turn / 2, rhs), result, form.xpay);
                      ++turn;
                    });
-                   row.resources = dslash.kernel_resources();
+                   row.resources = dslash.kernel_resources(std::size_t(rhs));
                    bench.add(row);
                  });
 }
 
 void measure_dslash_same(const Bench& bench) {
   for_every_form(bench, {{false, false}, {true, false}}, 1,
-                 [&](const Dslash& dslash, const Form& form, std::deque<Pair>& pairs) {
+                 [&](const Dslash& dslash, const Form& form, std::vector<Pair>& pairs) {
                    Row row = row_of(bench, "dslash_same", dslash, form);
-                   row.seconds = bench.time([&] { apply(dslash, pairs[0], Parity::Even, form.xpay); });
+                   row.seconds = bench.time([&] { apply(dslash, pairs, Parity::Even, form.xpay); });
                    row.resources = dslash.kernel_resources();
                    bench.add(row);
                  });
@@ -101,13 +121,13 @@ void measure_dslash_same(const Bench& bench) {
 
 void measure_dslash_full(const Bench& bench) {
   for_every_form(bench, {{false, false}, {true, false}}, 1,
-                 [&](const Dslash& dslash, const Form& form, std::deque<Pair>& pairs) {
+                 [&](const Dslash& dslash, const Form& form, std::vector<Pair>& pairs) {
                    Row row = row_of(bench, "dslash_full", dslash, form);
                    row.parity = "both";
                    row.sites *= 2;
                    row.seconds = bench.time([&] {
-                     apply(dslash, pairs[0], Parity::Even, form.xpay);
-                     apply(dslash, pairs[0], Parity::Odd, form.xpay);
+                     apply(dslash, pairs, Parity::Even, form.xpay);
+                     apply(dslash, pairs, Parity::Odd, form.xpay);
                    });
                    bench.add(row);
                  });
@@ -137,23 +157,28 @@ double bytes_of(const std::vector<KernelRecord>& kernels, const Lattice& lattice
 }
 
 void measure_one(const Bench& bench, const NamedOperator& named, const EvenOddOperator& a, const WilsonOperator& m,
-                 std::deque<Pair>& pairs) {
+                 std::vector<Pair>& pairs) {
   Row row = bench.row(named.name, m.form().precision);
   row.reconstruct = int(m.form().reconstruct);
   row.temporal_gauge = m.form().temporal_gauge;
   row.isa = m.dslash().architecture();
   row.flops_per_site = a.flops() / double(bench.lattice.half_volume());
+  row.rhs = bench.options.rhs;
   unsigned turn = 0;
   const auto apply_once = [&] {
-    Pair& pair = pairs[turn++ % 4];
-    Field y = pair.out.parity(Parity::Even);
-    a.apply(y, pair.in.parity(Parity::Even), Dagger::No);
+    std::deque<std::pair<Field, Field>> parities;
+    std::vector<Operands> list;
+    for (Pair& pair : turn_of(pairs, turn++, row.rhs)) {
+      auto& [y, x] = parities.emplace_back(pair.out.parity(Parity::Even), pair.in.parity(Parity::Even));
+      list.push_back({&y, &x});
+    }
+    a.apply_each(list, Dagger::No);
   };
   const auto before = kernel_records();
   apply_once();
-  row.bytes_per_site = bytes_of(kernel_records_since(before), bench.lattice);
+  row.bytes_per_site = bytes_of(kernel_records_since(before), bench.lattice) / row.rhs;
   row.seconds = bench.time(apply_once);
-  row.resources = m.dslash().kernel_resources();
+  row.resources = m.dslash().kernel_resources(std::size_t(row.rhs));
   bench.add(row);
 }
 
@@ -166,7 +191,7 @@ void measure_operator(const Bench& bench) {
   for (const NamedOperator& named : operators) {
     const WilsonOperator outer(gauge, named.parameters, {});
     for (Precision precision : bench.precisions()) {
-      std::deque<Pair> pairs = random_pairs(bench, precision, 4);
+      std::vector<Pair> pairs = random_pairs(bench, precision, pairs_for(bench.options.rhs));
       for (Reconstruct reconstruct : bench.reconstructs()) {
         for (const bool temporal_gauge : {false, true}) {
           const std::shared_ptr<const DiracOperator> dirac =

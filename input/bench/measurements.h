@@ -38,14 +38,14 @@ struct Bench {
   Row row(const std::string& kernel, Precision precision) const;
 };
 
-/// One parity from the other, even and odd in turn, over four pairs of fields, so that nothing but the links can come
-/// from a cache that holds less than four pairs. Links are random; every form, with temporal gauge fixing and with
-/// xpay.
+/// One parity from the other, even and odd in turn, over four pairs of fields or more, so that nothing but the links
+/// can come from a cache that holds less than four pairs; for as many right-hand sides in a call as the options say.
+/// Links are random; every form, with temporal gauge fixing and with xpay.
 void measure_dslash(const Bench& bench);
 /// Even from odd, the same two fields again and again, part of which may stay in a cache: what other programs'
 /// benchmarks on a GPU do.
 void measure_dslash_same(const Bench& bench);
-/// The even-odd preconditioned operator of every operator there is, over four pairs of fields in turn: two hops with
+/// The even-odd preconditioned operator of every operator there is, over fields as in measure_dslash(): two hops with
 /// their site-local terms.
 void measure_operator(const Bench& bench);
 /// Both parities, the same two fields again and again: what other programs' benchmarks of the Wilson operator do.

@@ -23,8 +23,9 @@ std::string counted(double number, int digits) { return number == 0 ? "-" : fmt:
 std::string text(const Table& table, const Row& row) {
   const std::string lattice = fmt::format("{} {} {} {}", row.dims[0], row.dims[1], row.dims[2], row.dims[3]);
   const std::string form =
-      fmt::format("{}{}{}{}", row.precision, row.reconstruct ? fmt::format(" {}", *row.reconstruct) : "",
-                  row.temporal_gauge ? " temporal gauge" : "", row.xpay ? " xpay" : "");
+      fmt::format("{}{}{}{}{}", row.precision, row.reconstruct ? fmt::format(" {}", *row.reconstruct) : "",
+                  row.temporal_gauge ? " temporal gauge" : "", row.xpay ? " xpay" : "",
+                  row.rhs > 1 ? fmt::format(" {} rhs", row.rhs) : "");
   std::string more = row.resources.empty() ? "" : "  " + row.resources;
   if (row.traffic_seconds)
     more = fmt::format("  {:.2f} x the bandwidth expected for this traffic", *row.traffic_seconds / row.seconds);
@@ -47,6 +48,7 @@ nlohmann::ordered_json json(const Table& table) {
     entry["reconstruct"] = row.reconstruct ? nlohmann::ordered_json(*row.reconstruct) : nlohmann::ordered_json(nullptr);
     entry["temporal_gauge"] = row.temporal_gauge;
     entry["xpay"] = row.xpay;
+    entry["rhs"] = row.rhs;
     entry["parity"] = row.parity;
     entry["dims"] = row.dims;
     entry["grid"] = row.grid;

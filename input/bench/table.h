@@ -19,12 +19,13 @@ struct Row {
   std::optional<int> reconstruct;  ///< numbers per link; none where no links are read
   bool temporal_gauge = false;
   bool xpay = false;
+  int rhs = 1;          ///< right-hand sides of one call, which share links
   bool copies = false;  ///< field algebra that writes: the copy rate is its ceiling, not the read rate
   std::string parity;   ///< "one": a result on one parity; "both"
   Dims dims{};
   Dims grid{1, 1, 1, 1};      ///< of ranks
-  std::int64_t sites = 0;     ///< sites of the result, of all ranks
-  double bytes_per_site = 0;  ///< compulsory: everything read and written once
+  std::int64_t sites = 0;     ///< sites of the result of one right-hand side, of all ranks
+  double bytes_per_site = 0;  ///< of one right-hand side, compulsory: everything read and written once
   double flops_per_site = 0;  ///< the standard count, 1320 for the Wilson dslash
   std::string backend, isa;
   int threads = 0;
@@ -35,9 +36,10 @@ struct Row {
   std::optional<std::int64_t> link_updates;  ///< of a gauge update: in one call
   std::string resources;                     ///< of a kernel on a GPU: HopKernel::resources()
 
-  double gflops() const { return flops_per_site * double(sites) / seconds * 1e-9; }
+  /// Summed over right-hand sides, as gbs().
+  double gflops() const { return flops_per_site * double(sites) * rhs / seconds * 1e-9; }
   double link_updates_per_second() const { return double(link_updates.value_or(0)) / seconds; }
-  double gbs() const { return bytes_per_site * double(sites) / seconds * 1e-9; }
+  double gbs() const { return bytes_per_site * double(sites) * rhs / seconds * 1e-9; }
 };
 
 struct Table {

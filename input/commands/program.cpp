@@ -130,6 +130,11 @@ void describe_bench(CLI::App& command, BenchOptions& options) {
           "Real numbers per link: 18, 12 or 8; default: all")
       ->type_name("N")
       ->check(one_of({"18", "12", "8"}));
+  command
+      .add_option("--rhs", options.rhs,
+                  "Right-hand sides of each call, for dslash and operator: GFLOP/s are summed over them; default: 1")
+      ->type_name("N")
+      ->check(whole_number(1, 1 << 20));
   add_machine_options(command, options.backend, options.threads);
   add_grid_option(command, options.grid);
   command.add_option("--json", options.json, "Also write the results to FILE")->type_name("FILE");

@@ -25,34 +25,42 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <deque>
+#include <iterator>
 #include <set>
+#include <utility>
+#include <vector>
 
 namespace quadrille {
 namespace {
 
 using namespace testing;
-using dirac::CudaHopArgs;
+using dirac::CudaHopListArgs;
+using dirac::CudaPackArgs;
+using dirac::TimeLinks;
 using dirac::Walk;
 
-using dirac::CudaPackArgs;
-
-using Body = void (*)(const CudaHopArgs&, const GroupedSite&);
-using PackBody = void (*)(const CudaPackArgs&, int, int);
+using Body = void (*)(const dirac::CudaHopShared&, const dirac::CudaHopFields* first, const GroupedSite&);
+using EdgeBody = void (*)(const CudaHopListArgs&, int call, const GroupedSite&);
+using PackBody = void (*)(const CudaPackArgs&, int call, int number, int index);
 
 struct Bodies {
-  Body site, edge_site;
+  Body site, two;  ///< for one call, and for two of a list
+  EdgeBody edge_site;
 };
 
 Bodies bodies_of(const OperatorForm& form, bool site_terms) {
   const bool t = form.temporal_gauge;
-#define X(name, op, precision_, reconstruct_, line)                                               \
-  if (form.precision == Precision::precision_ && form.reconstruct == Reconstruct::reconstruct_) { \
-    if (site_terms) {                                                                             \
-      return {t ? &dirac::name##_site<true, true> : &dirac::name##_site<false, true>,             \
-              t ? &dirac::name##_edge_site<true, true> : &dirac::name##_edge_site<false, true>};  \
-    }                                                                                             \
-    return {t ? &dirac::name##_site<true, false> : &dirac::name##_site<false, false>,             \
-            t ? &dirac::name##_edge_site<true, false> : &dirac::name##_edge_site<false, false>};  \
+#define X(name, op, precision_, reconstruct_, line)                                                                 \
+  if (form.precision == Precision::precision_ && form.reconstruct == Reconstruct::reconstruct_) {                   \
+    if (site_terms) {                                                                                               \
+      return {t ? &dirac::name##_site<TimeLinks::at_edges, true, 1> : &dirac::name##_site<TimeLinks::all, true, 1>, \
+              &dirac::name##_site<TimeLinks::as_told, true, 2>,                                                     \
+              t ? &dirac::name##_edge_site<true, true> : &dirac::name##_edge_site<false, true>};                    \
+    }                                                                                                               \
+    return {t ? &dirac::name##_site<TimeLinks::at_edges, false, 1> : &dirac::name##_site<TimeLinks::all, false, 1>, \
+            &dirac::name##_site<TimeLinks::as_told, false, 2>,                                                      \
+            t ? &dirac::name##_edge_site<true, false> : &dirac::name##_edge_site<false, false>};                    \
   }
 #include "cuda_kernel_table.inc"
 #undef X
@@ -67,19 +75,25 @@ PackBody pack_body_of(Precision precision) {
   return nullptr;
 }
 
-/// Calls f with the site of every thread of a launch, and of the same thread in the next slice.
+/// Calls f(tx, ty, tz, bx, by, slice) for every thread of a launch and its slices.
 template <class F>
-void for_each_thread(const dirac::TiledLaunch& launch, F&& f) {
+void for_each_place(const dirac::TiledLaunch& launch, F&& f) {
   const auto &g = launch.grid, &b = launch.block;
   for (int slice = 0; slice < launch.geometry.first_slice(g[2]); ++slice)
     for (int by = 0; by < g[1]; ++by)
       for (int bx = 0; bx < g[0]; ++bx)
         for (int tz = 0; tz < b[2]; ++tz)
           for (int ty = 0; ty < b[1]; ++ty)
-            for (int tx = 0; tx < b[0]; ++tx) {
-              const auto at = [&](int s) { return GroupedSite(launch.geometry, tx, ty, tz, bx, by, s); };
-              f(at(slice), at(slice + 1));
-            }
+            for (int tx = 0; tx < b[0]; ++tx) f(tx, ty, tz, bx, by, slice);
+}
+
+/// Calls f with the site of every thread of a launch, and of the same thread in the next slice.
+template <class F>
+void for_each_thread(const dirac::TiledLaunch& launch, F&& f) {
+  for_each_place(launch, [&](int tx, int ty, int tz, int bx, int by, int slice) {
+    const auto at = [&](int s) { return GroupedSite(launch.geometry, tx, ty, tz, bx, by, s); };
+    f(at(slice), at(slice + 1));
+  });
 }
 
 FieldDesc in_groups(FieldDesc desc) {
@@ -128,6 +142,34 @@ TEST_P(CudaHop, EveryTileVisitsEverySiteOnceAndFindsItsNeighbours) {
   }
 }
 
+TEST_P(CudaHop, EveryLaunchForAListVisitsEverySiteOnceForEachGroupOfCalls) {
+  const Lattice lattice(GetParam());
+  const Dims& dims = lattice.dims();
+  for (const int groups : {1, 2, 3, 5, 8}) {
+    const auto walks = dirac::possible_list_walks(dims, groups, 384, [](int) { return 56; });
+    std::set<int> abreast;
+    for (const dirac::ListWalk& walk : walks) {
+      abreast.insert(walk.abreast);
+      EXPECT_LE(dirac::volume(walk.walk.tile) * walk.abreast, 384);
+      const dirac::ListLaunch launch(dims, Parity::Odd, walk, groups);
+      CudaHopListArgs args{};
+      args.geometry = launch.geometry;
+      args.abreast = launch.abreast;
+      args.blocks = launch.blocks;
+      std::multiset<std::pair<int, int>> seen;
+      for_each_place(launch, [&](int tx, int ty, int tz, int bx, int by, int slice) {
+        const GroupedSite here(args.geometry, tx, args.row(ty), tz, args.tile(bx), by, slice);
+        if (args.group(bx, ty) < groups) seen.emplace(args.group(bx, ty), here.site);
+      });
+      ASSERT_EQ(std::int64_t(seen.size()), groups * lattice.half_volume()) << dirac::to_string(walk);
+      EXPECT_EQ(std::set(seen.begin(), seen.end()).size(), seen.size()) << dirac::to_string(walk);
+      EXPECT_EQ(seen.begin()->first, 0);
+      EXPECT_EQ(std::prev(seen.end())->second, lattice.half_volume() - 1);
+    }
+    EXPECT_TRUE(abreast.count(1) == 1 && abreast.count(std::min(groups, 6)) == 1) << groups;
+  }
+}
+
 /// Makes nonsense of the time links of hops that do not cross the edge: temporal gauge fixing must not load them.
 void spoil_inner_time_links(Field& time, const OperatorForm& form) {
   const Lattice& lattice = time.lattice();
@@ -154,39 +196,44 @@ class OwnGhosts {
  public:
   OwnGhosts(const HopSetup& setup, const HopCall& call, const GroupedGeometry& geometry, unsigned divided) {
     CudaPackArgs args{};
-    dirac::point_to_halves(args.in, *call.x, opposite(call.parity), call.dagger);
-    args.in_norms = call.x->norms(opposite(call.parity));
+    for (std::size_t i = 0; i < call.list.size(); ++i) {
+      dirac::point_to_halves(args.calls[i].in, *call.list[i].x, opposite(call.parity), call.dagger);
+      args.calls[i].in_norms = call.list[i].x->norms(opposite(call.parity));
+    }
     args.geometry = geometry;
     args.geometry.parity = 1 - geometry.parity;
     const Lattice& lattice = *setup.spinor.lattice;
     dims_ = lattice.dims();
     for (int d = 0; d < 8; ++d) {
       if ((divided >> d % 4 & 1) == 0) continue;
-      const std::int64_t sites = lattice.half_volume() / lattice.dims()[d % 4];
-      const std::int64_t padded = (sites + Layout::block - 1) / Layout::block * Layout::block;
-      numbers_[d].resize(std::size_t(padded * 12 * number_bytes(setup.form.precision)), std::byte{0x7f});
-      norms_[d].resize(std::size_t(sites), NAN);
-      args.faces[0] = {d, int(sites), numbers_[d].data(), norms_[d].data()};
-      for (int index = 0; index < sites; ++index) pack_body_of(setup.form.precision)(args, 0, index);
+      const std::size_t sites = std::size_t(lattice.half_volume() / lattice.dims()[d % 4]);
+      const std::size_t padded = (sites + Layout::block - 1) / Layout::block * Layout::block;
+      numbers_[d] = padded * 12 * std::size_t(number_bytes(setup.form.precision));
+      bytes_[d] = numbers_[d] + padded * sizeof(float);
+      ghosts_[d].resize(call.list.size() * bytes_[d], std::byte{0x7f});
+      args.faces[0] = {d, int(sites), ghosts_[d].data(), numbers_[d], bytes_[d]};
+      for (int i = 0; i < int(call.list.size()); ++i)
+        for (int index = 0; index < int(sites); ++index) pack_body_of(setup.form.precision)(args, i, 0, index);
     }
   }
   void describe(dirac::CudaEdges& edges) const {
     for (int d = 0; d < 8; ++d) {
-      if (numbers_[d].empty()) continue;
+      if (ghosts_[d].empty()) continue;
       if (d < 4) {
         edges.last[d] = dims_[d] - 2;
       } else {
         edges.first[d - 4] = 1;
       }
-      edges.ghosts[d] = numbers_[d].data();
-      edges.ghost_norms[d] = norms_[d].data();
+      edges.ghosts[d] = ghosts_[d].data();
+      edges.ghost_numbers[d] = numbers_[d];
+      edges.ghost_bytes[d] = bytes_[d];
     }
   }
 
  private:
   Dims dims_;
-  std::vector<std::byte> numbers_[8];
-  std::vector<float> norms_[8];
+  std::vector<std::byte> ghosts_[8];
+  std::size_t numbers_[8], bytes_[8];
 };
 
 /// Which terms: L (D x) + R x, with blocks on neither, on the sum or on x, and with others for the twist there.
@@ -201,7 +248,7 @@ struct Terms {
 void every_body_agrees(const Scene& scene, unsigned divided, Terms terms) {
   const Dims dims = scene.lattice.dims();
   const WilsonParameters& w = scene.parameters;
-  const HostSpinor psi = random_spinor(dims);
+  const HostSpinor psis[] = {random_spinor(dims), random_spinor(dims), random_spinor(dims)};
   const std::vector<SiteBlocks> b = random_blocks(scene.lattice.volume()), c = random_blocks(scene.lattice.volume());
   const auto double_18 = [&](std::uint8_t directions) {
     return Field(
@@ -236,31 +283,43 @@ void every_body_agrees(const Scene& scene, unsigned divided, Terms terms) {
     }
     const HopSetup setup{"wilson", form, {w.boundary, w.nu / w.xi0, w.chemical_potential}, full, &spatial, &time};
     for (const Dagger dagger : {Dagger::No, Dagger::Yes}) {
-      Field x(full), y(full);
-      import_spinor(x, psi);
+      // Three calls: one alone, two as those of a thread.
+      std::deque<Field> x, y;
+      for (const HostSpinor& psi : psis) {
+        import_spinor(x.emplace_back(full), psi);
+        y.emplace_back(full);
+      }
       for (Parity p : {Parity::Even, Parity::Odd}) {
-        const HopCall call{&y, &x, &x, p, dagger, terms.l, terms.r};
+        std::vector<Operands> list;
+        for (std::size_t i = 0; i < 3; ++i) list.push_back({&y[i], &x[i], &x[i]});
+        const HopCall call{list, p, dagger, terms.l, terms.r};
         const dirac::TiledLaunch launch(dims, p, dirac::possible_walks(dims, 128, [](int) { return 7; }).back());
-        CudaHopArgs args = dirac::bound(dirac::unbound_args(setup), setup, call);
+        CudaHopListArgs args = dirac::bound(dirac::unbound_args(setup), setup, call);
         args.geometry = launch.geometry;
         const OwnGhosts ghosts(setup, call, launch.geometry, divided);
         ghosts.describe(args.edges);
         const Bodies bodies = bodies_of(form, call.has_terms());
         for_each_thread(launch, [&](const GroupedSite& here, const GroupedSite&) {
-          (args.edges.inner(here) ? bodies.site : bodies.edge_site)(args, here);
+          if (args.edges.inner(here)) {
+            bodies.site(args, args.calls, here);
+            bodies.two(args, args.calls + 1, here);
+          } else {
+            for (int i = 0; i < args.count; ++i) bodies.edge_site(args, i, here);
+          }
         });
       }
-      HostSpinor got(dims);
-      export_spinor(got, y);
-      const HostSpinor expected =
-          sum(term(terms.l, b, c, hopped(scene, links_read, psi, dagger)), term(terms.r, b, c, psi));
       const bool eight = form.reconstruct == Reconstruct::R8;
-      const double error = relative_distance(got, expected);
       const double bound = form.precision == Precision::Double   ? (eight ? 1e-12 : 1e-14)
                            : form.precision == Precision::Single ? (eight ? 1e-4 : 1e-6)
                                                                  : 1e-3;
-      EXPECT_LT(error, terms.blocks == Terms::none ? bound : 3 * bound)
-          << to_string(form) << " dagger " << int(dagger) << " divided " << divided;
+      for (std::size_t i = 0; i < 3; ++i) {
+        HostSpinor got(dims);
+        export_spinor(got, y[i]);
+        const HostSpinor expected =
+            sum(term(terms.l, b, c, hopped(scene, links_read, psis[i], dagger)), term(terms.r, b, c, psis[i]));
+        EXPECT_LT(relative_distance(got, expected), terms.blocks == Terms::none ? bound : 3 * bound)
+            << to_string(form) << " dagger " << int(dagger) << " divided " << divided << " call " << i;
+      }
     }
   }
 }

@@ -9,9 +9,11 @@ import subprocess
 import sys
 
 SKIPPED = 77
-# With and without temporal gauge and site-local terms: for all sites, inner ones, those at edges; or one that packs, or of terms
-# alone.
-KERNELS_OF_AN_OBJECT = 12
+# With and without temporal gauge and site-local terms: for all sites, inner ones, those at edges. For lists of calls with and without
+# terms. Or one that packs, or of terms alone.
+KERNELS_OF_AN_OBJECT = 14
+NAME = re.compile(r"_(double|single|half)_(?:(?:pack|local)_kernel|\d+_list_kernelI(?P<list>Lb1E)?"
+                  r"|\d+(?:_edge)?_kernelIL(?:b|NS\w*TimeLinksE)[01]E(?P<terms>Lb1E)?)")
 # Bytes of a thread in local memory at most, by architecture and precision: what ptxas spills of 168 and 128 registers.
 MOST_BYTES = {
     "sm_90": {"double": 0, "single": 0, "half": 0, "double terms": 128, "single terms": 16, "half terms": 0},
@@ -41,8 +43,8 @@ def main(cuobjdump, *objects):
         text = subprocess.run([cuobjdump, "--dump-resource-usage", path], check=True, capture_output=True, text=True).stdout
         number = {}
         for architecture, kernel, size in usage(text):
-            name = re.search(r"_(double|single|half)_(?:\d+|\d+_edge|pack|local)_kernel(ILb[01]ELb1E)?", kernel)
-            precision = name[1] + (" terms" if name[2] else "")
+            name = NAME.search(kernel)
+            precision = name[1] + (" terms" if name["list"] or name["terms"] else "")
             number[architecture] = number.get(architecture, 0) + 1
             if architecture not in MOST_BYTES:
                 continue

@@ -15,8 +15,8 @@ from harness import ProgramTest
 
 SMALL = ("--dims", "4", "4", "4", "8")
 METHODS = ("cg", "bicgstab", "bicgstab_l", "gcr", "mr")
-KEYS = ["kernel", "precision", "reconstruct", "temporal_gauge", "xpay", "parity", "dims", "grid", "sites", "bytes_per_site",
-        "backend", "isa", "threads", "seconds", "gflops", "gbs", "fraction"]
+KEYS = ["kernel", "precision", "reconstruct", "temporal_gauge", "xpay", "rhs", "parity", "dims", "grid", "sites",
+        "bytes_per_site", "backend", "isa", "threads", "seconds", "gflops", "gbs", "fraction"]
 NUMBER_BYTES = {"double": 8, "single": 4, "half": 2}
 DSLASH_FLOPS, XPAY_FLOPS = 1320, 48
 
@@ -27,9 +27,10 @@ def spinor_bytes(precision):
 
 
 def dslash_bytes(row):
-    """Everything once: eight links (two time links fewer in temporal gauge), a spinor read, one written, one added."""
+    """Everything once: eight links (two time links fewer in temporal gauge), which right-hand sides share, a spinor read, one
+    written, one added."""
     links = 6 if row["temporal_gauge"] else 8
-    return (links * row["reconstruct"] * NUMBER_BYTES[row["precision"]]
+    return (links * row["reconstruct"] * NUMBER_BYTES[row["precision"]] / row["rhs"]
             + (3 if row["xpay"] else 2) * spinor_bytes(row["precision"]))
 
 
@@ -70,7 +71,7 @@ class Bench(BenchTest):
                 self.assertEqual((row["backend"], row["threads"]), (backend, threads))
                 self.assertEqual(row["sites"], sites * {"one": 1, "both": 2}[row["parity"]])
                 self.assertGreater(row["seconds"], 0)
-                gigabytes = row["bytes_per_site"] * row["sites"] * 1e-9
+                gigabytes = row["bytes_per_site"] * row["sites"] * row["rhs"] * 1e-9
                 self.assertAlmostEqual(row["gbs"] * row["seconds"] / gigabytes, 1, delta=1e-9)
                 reads = row["reconstruct"] or row["kernel"] in ("norm2", "dot", "dots4", "mr_alpha", "cg_alpha", "cg_beta",
                                                                 "bicgstab_alpha", "bicgstab_omega")
@@ -80,7 +81,7 @@ class Bench(BenchTest):
 
     def check_dslash(self, row):
         flops = DSLASH_FLOPS + (XPAY_FLOPS if row["xpay"] else 0)
-        self.assertAlmostEqual(row["gflops"] * row["seconds"] * 1e9 / (flops * row["sites"]), 1, delta=1e-9)
+        self.assertAlmostEqual(row["gflops"] * row["seconds"] * 1e9 / (flops * row["sites"] * row["rhs"]), 1, delta=1e-9)
 
     def test_memory(self):
         said, results = self.bench("memory")
@@ -99,6 +100,23 @@ class Bench(BenchTest):
             self.assertEqual((row["kernel"], row["precision"], row["parity"]), ("dslash", "half", "one"))
             self.check_dslash(row)
             self.assertEqual(row["bytes_per_site"], dslash_bytes(row))
+
+    def test_right_hand_sides(self):
+        for rhs in (1, 3, 12):
+            said, results = self.bench("dslash", *SMALL, "--precision", "single", "--reconstruct", "12", "--rhs", str(rhs))
+            self.check_rows(results, said)
+            for row in results["kernels"]:
+                self.check_dslash(row)
+                self.assertEqual((row["rhs"], row["bytes_per_site"]), (rhs, dslash_bytes(row)))
+                form = "single 12" + (" temporal gauge" if row["temporal_gauge"] else "") + (" xpay" if row["xpay"] else "")
+                self.assertIn(form + (f" {rhs} rhs " if rhs > 1 else "  "), said)
+        said, alone = self.bench("operator", *SMALL, "--precision", "half", "--reconstruct", "8")
+        said, results = self.bench("operator", *SMALL, "--precision", "half", "--reconstruct", "8", "--rhs", "4")
+        for one, row in zip(alone["kernels"], results["kernels"], strict=True):
+            self.assertEqual((one["rhs"], row["rhs"]), (1, 4))
+            spinors = 5 * spinor_bytes("half")  # of two hops, one with the xpay term
+            self.assertAlmostEqual(row["bytes_per_site"], spinors + (one["bytes_per_site"] - spinors) / 4, delta=1e-6)
+            self.assertAlmostEqual(row["gflops"] * row["seconds"] / (one["gflops"] * one["seconds"]), 4, delta=1e-9)
 
     def test_filters_and_threads(self):
         said, results = self.bench("dslash_full", "--dims", "4", "2", "6", "4", "--reconstruct", "12", "--threads", "2",
@@ -166,6 +184,8 @@ class Bench(BenchTest):
             (2, ("dslash", "--backend", "abacus"), "abacus", "auto", "cpu"),
             (2, ("memory", "--memory-mib", "0"), "--memory-mib", "whole number", "1048576"),
             (2, ("dslash", "--xpay"), "--xpay"),
+            (2, ("dslash", "--rhs", "0"), "--rhs", "whole number", "1048576"),
+            (1, ("dslash_full", "--rhs", "2"), "--rhs 2", "dslash_full", "bench dslash and bench operator"),
         ):
             with self.subTest(call=call):
                 process = self.call("bench", *call, "--json", self.path("bench.json"))

@@ -7,7 +7,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <complex>
+#include <deque>
+#include <vector>
 
 namespace quadrille {
 namespace {
@@ -29,6 +33,10 @@ struct Fields {
   static FieldDesc desc(const Lattice& lattice, Precision precision) {
     return FieldDesc::spinor(lattice, Subset::Full, precision, testing::backend());
   }
+  struct Parities {
+    Parities(Fields& of, Parity p) : y(of.y.parity(p)), x(of.x.parity(opposite(p))), z(of.z.parity(p)) {}
+    Field y, x, z;
+  };
   /// y = L D x (+ R z) on both parities.
   HostSpinor apply(const Dslash& dslash, Dagger dagger, bool xpay) {
     for (const Parity p : {Parity::Even, Parity::Odd}) {
@@ -44,6 +52,12 @@ struct Fields {
     return out;
   }
 };
+
+HostSpinor not_a_number(const Lattice& lattice) {
+  HostSpinor out(lattice.dims());
+  std::fill(out.data.begin(), out.data.end(), std::complex<double>(std::nan(""), 0));
+  return out;
+}
 
 HostSpinor part_of(const HostSpinor& whole, const Lattice& lattice) {
   HostSpinor part(lattice.dims());
@@ -110,6 +124,44 @@ INSTANTIATE_TEST_SUITE_P(Forms, RankDslash, ::testing::ValuesIn(testing::all_for
                            return to_string(info.param.precision) + "_" + to_string(info.param.reconstruct) +
                                   (info.param.temporal_gauge ? "_temporal_gauge" : "");
                          });
+
+/// Lists on ranks: one message a face for all calls of a list, or of a part of it.
+TEST_P(RankDslash, OfListsHasTheBitsOfCallsAlone) {
+  const OperatorForm form = GetParam();
+  const std::uint64_t seed = testing::shared_seed();
+  constexpr std::size_t most = 8;
+  for (const Dims& grid : testing::some_grids(3)) {
+    const Lattice lattice(divided_dims, ranks().communicator(grid));
+    const Dslash dslash("wilson",
+                        std::make_shared<const GaugeStore>(lattice, GaugeStart::hot(seed), testing::backend()), scalars,
+                        form);
+    const HostSpinor nothing = not_a_number(lattice);
+    std::deque<Fields> fields;
+    std::vector<HostSpinor> alone;
+    for (std::size_t i = 0; i < most; ++i) {
+      const HostSpinor in = testing::random_spinor(lattice.dims(), seed + i),
+                       more = testing::random_spinor(lattice.dims(), seed + most + i);
+      alone.push_back(fields.emplace_back(lattice, in, more, form.precision).apply(dslash, Dagger::Yes, true));
+    }
+    for (const std::size_t length : {2u, 5u, 8u, 2u}) {
+      for (std::size_t i = 0; i < length; ++i) import_spinor(fields[i].y, nothing);
+      for (const Parity p : {Parity::Even, Parity::Odd}) {
+        std::deque<Fields::Parities> parities;
+        std::vector<Operands> list;
+        for (std::size_t i = 0; i < length; ++i) {
+          Fields::Parities& of = parities.emplace_back(fields[i], p);
+          list.push_back({&of.y, &of.x, &of.z});
+        }
+        dslash.apply_each(list, Dagger::Yes, {-0.5, 0.2}, {4.1, -0.3});
+      }
+      for (std::size_t i = 0; i < length; ++i) {
+        HostSpinor out(lattice.dims());
+        export_spinor(out, fields[i].y);
+        EXPECT_EQ(out.data, alone[i].data) << grid_text(grid) << ", call " << i << " of " << length;
+      }
+    }
+  }
+}
 
 /// Clover leaves reach over faces and the edges between them.
 TEST(RankClover, IsThatOfOneProcess) {

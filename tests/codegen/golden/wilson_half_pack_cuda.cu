@@ -5,22 +5,23 @@
 
 namespace quadrille::dirac {
 
-QUADRILLE_HOST_DEVICE void wilson_half_pack_site(const CudaPackArgs& args, int number, int index) {
+QUADRILLE_HOST_DEVICE void wilson_half_pack_site(const CudaPackArgs& args, int call, int number, int index) {
   using T = float;
   using Real = T;
   [[maybe_unused]] constexpr int V = 1;
   constexpr T quantum = T(1) / T(32767);
+  const CudaPackArgs::In& fields = args.calls[call];
   const CudaPackArgs::Face& face = args.faces[number];
   const unsigned at = unsigned(index);
   switch (face.direction) {
     case 0: {  // for (1 - g_x) U_x(x) psi(x+x)
       const GroupedSite here = GroupedSite::of_face<4>(args.geometry, index);
       const unsigned there = unsigned(here.site);
-      const uint4 p0 = load_shared(after<0>(groups_of<uint4, 48>(args.in[0], there)));
-      const uint2 p1 = load_shared(after<16>(groups_of<uint2, 48>(args.in[0], there)));
-      const uint4 q0 = load_shared(after<0>(groups_of<uint4, 48>(args.in[1], there)));
-      const uint2 q1 = load_shared(after<16>(groups_of<uint2, 48>(args.in[1], there)));
-      const Real unit = load_shared(args.in_norms + there) * quantum;
+      const uint4 p0 = load_shared(after<0>(groups_of<uint4, 48>(fields.in[0], there)));
+      const uint2 p1 = load_shared(after<16>(groups_of<uint2, 48>(fields.in[0], there)));
+      const uint4 q0 = load_shared(after<0>(groups_of<uint4, 48>(fields.in[1], there)));
+      const uint2 q1 = load_shared(after<16>(groups_of<uint2, 48>(fields.in[1], there)));
+      const Real unit = load_shared(fields.in_norms + there) * quantum;
       const Real h00r = unit * from_magic<2>(add<1, +1>(q0.w, begin<0>(p0.x)));
       const Real h00i = unit * from_magic<0>(add<0, -1>(q0.w, begin<1>(p0.x)));
       const Real h01r = unit * from_magic<2>(add<1, +1>(q1.x, begin<0>(p0.y)));
@@ -47,19 +48,19 @@ QUADRILLE_HOST_DEVICE void wilson_half_pack_site(const CudaPackArgs& args, int n
       norm = largest(norm, h12r);
       norm = largest(norm, h12i);
       const Real quanta = quanta_of(norm);  // 0, and the norm 0 or not-a-number, where there is none
-      face.out_norms[at] = norm;
-      store_once(writable(after<0>(groups_of<uint4, 24>(face.out, at))), make_uint4(packed(rounded_once(h00r, quanta), rounded_once(h00i, quanta)), packed(rounded_once(h01r, quanta), rounded_once(h01i, quanta)), packed(rounded_once(h02r, quanta), rounded_once(h02i, quanta)), packed(rounded_once(h10r, quanta), rounded_once(h10i, quanta))));
-      store_once(writable(after<16>(groups_of<uint2, 24>(face.out, at))), make_uint2(packed(rounded_once(h11r, quanta), rounded_once(h11i, quanta)), packed(rounded_once(h12r, quanta), rounded_once(h12i, quanta))));
+      face.norms_of(call)[at] = norm;
+      store_once(writable(after<0>(groups_of<uint4, 24>(face.out_of(call), at))), make_uint4(packed(rounded_once(h00r, quanta), rounded_once(h00i, quanta)), packed(rounded_once(h01r, quanta), rounded_once(h01i, quanta)), packed(rounded_once(h02r, quanta), rounded_once(h02i, quanta)), packed(rounded_once(h10r, quanta), rounded_once(h10i, quanta))));
+      store_once(writable(after<16>(groups_of<uint2, 24>(face.out_of(call), at))), make_uint2(packed(rounded_once(h11r, quanta), rounded_once(h11i, quanta)), packed(rounded_once(h12r, quanta), rounded_once(h12i, quanta))));
       return;
     }
     case 1: {  // for (1 - g_y) U_y(x) psi(x+y)
       const GroupedSite here = GroupedSite::of_face<5>(args.geometry, index);
       const unsigned there = unsigned(here.site);
-      const uint4 p0 = load_shared(after<0>(groups_of<uint4, 48>(args.in[0], there)));
-      const uint2 p1 = load_shared(after<16>(groups_of<uint2, 48>(args.in[0], there)));
-      const uint4 q0 = load_shared(after<0>(groups_of<uint4, 48>(args.in[1], there)));
-      const uint2 q1 = load_shared(after<16>(groups_of<uint2, 48>(args.in[1], there)));
-      const Real unit = load_shared(args.in_norms + there) * quantum;
+      const uint4 p0 = load_shared(after<0>(groups_of<uint4, 48>(fields.in[0], there)));
+      const uint2 p1 = load_shared(after<16>(groups_of<uint2, 48>(fields.in[0], there)));
+      const uint4 q0 = load_shared(after<0>(groups_of<uint4, 48>(fields.in[1], there)));
+      const uint2 q1 = load_shared(after<16>(groups_of<uint2, 48>(fields.in[1], there)));
+      const Real unit = load_shared(fields.in_norms + there) * quantum;
       const Real h00r = unit * from_magic<0>(add<0, -1>(q0.w, begin<0>(p0.x)));
       const Real h00i = unit * from_magic<0>(add<1, -1>(q0.w, begin<1>(p0.x)));
       const Real h01r = unit * from_magic<0>(add<0, -1>(q1.x, begin<0>(p0.y)));
@@ -86,19 +87,19 @@ QUADRILLE_HOST_DEVICE void wilson_half_pack_site(const CudaPackArgs& args, int n
       norm = largest(norm, h12r);
       norm = largest(norm, h12i);
       const Real quanta = quanta_of(norm);  // 0, and the norm 0 or not-a-number, where there is none
-      face.out_norms[at] = norm;
-      store_once(writable(after<0>(groups_of<uint4, 24>(face.out, at))), make_uint4(packed(rounded_once(h00r, quanta), rounded_once(h00i, quanta)), packed(rounded_once(h01r, quanta), rounded_once(h01i, quanta)), packed(rounded_once(h02r, quanta), rounded_once(h02i, quanta)), packed(rounded_once(h10r, quanta), rounded_once(h10i, quanta))));
-      store_once(writable(after<16>(groups_of<uint2, 24>(face.out, at))), make_uint2(packed(rounded_once(h11r, quanta), rounded_once(h11i, quanta)), packed(rounded_once(h12r, quanta), rounded_once(h12i, quanta))));
+      face.norms_of(call)[at] = norm;
+      store_once(writable(after<0>(groups_of<uint4, 24>(face.out_of(call), at))), make_uint4(packed(rounded_once(h00r, quanta), rounded_once(h00i, quanta)), packed(rounded_once(h01r, quanta), rounded_once(h01i, quanta)), packed(rounded_once(h02r, quanta), rounded_once(h02i, quanta)), packed(rounded_once(h10r, quanta), rounded_once(h10i, quanta))));
+      store_once(writable(after<16>(groups_of<uint2, 24>(face.out_of(call), at))), make_uint2(packed(rounded_once(h11r, quanta), rounded_once(h11i, quanta)), packed(rounded_once(h12r, quanta), rounded_once(h12i, quanta))));
       return;
     }
     case 2: {  // for (1 - g_z) U_z(x) psi(x+z)
       const GroupedSite here = GroupedSite::of_face<6>(args.geometry, index);
       const unsigned there = unsigned(here.site);
-      const uint4 p0 = load_shared(after<0>(groups_of<uint4, 48>(args.in[0], there)));
-      const uint2 p1 = load_shared(after<16>(groups_of<uint2, 48>(args.in[0], there)));
-      const uint4 q0 = load_shared(after<0>(groups_of<uint4, 48>(args.in[1], there)));
-      const uint2 q1 = load_shared(after<16>(groups_of<uint2, 48>(args.in[1], there)));
-      const Real unit = load_shared(args.in_norms + there) * quantum;
+      const uint4 p0 = load_shared(after<0>(groups_of<uint4, 48>(fields.in[0], there)));
+      const uint2 p1 = load_shared(after<16>(groups_of<uint2, 48>(fields.in[0], there)));
+      const uint4 q0 = load_shared(after<0>(groups_of<uint4, 48>(fields.in[1], there)));
+      const uint2 q1 = load_shared(after<16>(groups_of<uint2, 48>(fields.in[1], there)));
+      const Real unit = load_shared(fields.in_norms + there) * quantum;
       const Real h00r = unit * from_magic<2>(add<1, +1>(q0.x, begin<0>(p0.x)));
       const Real h00i = unit * from_magic<0>(add<0, -1>(q0.x, begin<1>(p0.x)));
       const Real h01r = unit * from_magic<2>(add<1, +1>(q0.y, begin<0>(p0.y)));
@@ -125,17 +126,17 @@ QUADRILLE_HOST_DEVICE void wilson_half_pack_site(const CudaPackArgs& args, int n
       norm = largest(norm, h12r);
       norm = largest(norm, h12i);
       const Real quanta = quanta_of(norm);  // 0, and the norm 0 or not-a-number, where there is none
-      face.out_norms[at] = norm;
-      store_once(writable(after<0>(groups_of<uint4, 24>(face.out, at))), make_uint4(packed(rounded_once(h00r, quanta), rounded_once(h00i, quanta)), packed(rounded_once(h01r, quanta), rounded_once(h01i, quanta)), packed(rounded_once(h02r, quanta), rounded_once(h02i, quanta)), packed(rounded_once(h10r, quanta), rounded_once(h10i, quanta))));
-      store_once(writable(after<16>(groups_of<uint2, 24>(face.out, at))), make_uint2(packed(rounded_once(h11r, quanta), rounded_once(h11i, quanta)), packed(rounded_once(h12r, quanta), rounded_once(h12i, quanta))));
+      face.norms_of(call)[at] = norm;
+      store_once(writable(after<0>(groups_of<uint4, 24>(face.out_of(call), at))), make_uint4(packed(rounded_once(h00r, quanta), rounded_once(h00i, quanta)), packed(rounded_once(h01r, quanta), rounded_once(h01i, quanta)), packed(rounded_once(h02r, quanta), rounded_once(h02i, quanta)), packed(rounded_once(h10r, quanta), rounded_once(h10i, quanta))));
+      store_once(writable(after<16>(groups_of<uint2, 24>(face.out_of(call), at))), make_uint2(packed(rounded_once(h11r, quanta), rounded_once(h11i, quanta)), packed(rounded_once(h12r, quanta), rounded_once(h12i, quanta))));
       return;
     }
     case 3: {  // for (1 - g_t) U_t(x) psi(x+t)
       const GroupedSite here = GroupedSite::of_face<7>(args.geometry, index);
       const unsigned there = unsigned(here.site);
-      const uint4 q0 = load_shared(after<0>(groups_of<uint4, 48>(args.in[1], there)));
-      const uint2 q1 = load_shared(after<16>(groups_of<uint2, 48>(args.in[1], there)));
-      const Real unit = load_shared(args.in_norms + there) * quantum;
+      const uint4 q0 = load_shared(after<0>(groups_of<uint4, 48>(fields.in[1], there)));
+      const uint2 q1 = load_shared(after<16>(groups_of<uint2, 48>(fields.in[1], there)));
+      const Real unit = load_shared(fields.in_norms + there) * quantum;
       const Real h00r = unit * from_magic<1>(begin<0>(q0.x));
       const Real h00i = unit * from_magic<1>(begin<1>(q0.x));
       const Real h01r = unit * from_magic<1>(begin<0>(q0.y));
@@ -162,19 +163,19 @@ QUADRILLE_HOST_DEVICE void wilson_half_pack_site(const CudaPackArgs& args, int n
       norm = largest(norm, h12r);
       norm = largest(norm, h12i);
       const Real quanta = quanta_of(norm);  // 0, and the norm 0 or not-a-number, where there is none
-      face.out_norms[at] = norm;
-      store_once(writable(after<0>(groups_of<uint4, 24>(face.out, at))), make_uint4(packed(rounded_once(h00r, quanta), rounded_once(h00i, quanta)), packed(rounded_once(h01r, quanta), rounded_once(h01i, quanta)), packed(rounded_once(h02r, quanta), rounded_once(h02i, quanta)), packed(rounded_once(h10r, quanta), rounded_once(h10i, quanta))));
-      store_once(writable(after<16>(groups_of<uint2, 24>(face.out, at))), make_uint2(packed(rounded_once(h11r, quanta), rounded_once(h11i, quanta)), packed(rounded_once(h12r, quanta), rounded_once(h12i, quanta))));
+      face.norms_of(call)[at] = norm;
+      store_once(writable(after<0>(groups_of<uint4, 24>(face.out_of(call), at))), make_uint4(packed(rounded_once(h00r, quanta), rounded_once(h00i, quanta)), packed(rounded_once(h01r, quanta), rounded_once(h01i, quanta)), packed(rounded_once(h02r, quanta), rounded_once(h02i, quanta)), packed(rounded_once(h10r, quanta), rounded_once(h10i, quanta))));
+      store_once(writable(after<16>(groups_of<uint2, 24>(face.out_of(call), at))), make_uint2(packed(rounded_once(h11r, quanta), rounded_once(h11i, quanta)), packed(rounded_once(h12r, quanta), rounded_once(h12i, quanta))));
       return;
     }
     case 4: {  // for (1 + g_x) U_x(x-x)^+ psi(x-x)
       const GroupedSite here = GroupedSite::of_face<0>(args.geometry, index);
       const unsigned there = unsigned(here.site);
-      const uint4 p0 = load_shared(after<0>(groups_of<uint4, 48>(args.in[0], there)));
-      const uint2 p1 = load_shared(after<16>(groups_of<uint2, 48>(args.in[0], there)));
-      const uint4 q0 = load_shared(after<0>(groups_of<uint4, 48>(args.in[1], there)));
-      const uint2 q1 = load_shared(after<16>(groups_of<uint2, 48>(args.in[1], there)));
-      const Real unit = load_shared(args.in_norms + there) * quantum;
+      const uint4 p0 = load_shared(after<0>(groups_of<uint4, 48>(fields.in[0], there)));
+      const uint2 p1 = load_shared(after<16>(groups_of<uint2, 48>(fields.in[0], there)));
+      const uint4 q0 = load_shared(after<0>(groups_of<uint4, 48>(fields.in[1], there)));
+      const uint2 q1 = load_shared(after<16>(groups_of<uint2, 48>(fields.in[1], there)));
+      const Real unit = load_shared(fields.in_norms + there) * quantum;
       const Real h00r = unit * from_magic<0>(add<1, -1>(q0.w, begin<0>(p0.x)));
       const Real h00i = unit * from_magic<2>(add<0, +1>(q0.w, begin<1>(p0.x)));
       const Real h01r = unit * from_magic<0>(add<1, -1>(q1.x, begin<0>(p0.y)));
@@ -201,19 +202,19 @@ QUADRILLE_HOST_DEVICE void wilson_half_pack_site(const CudaPackArgs& args, int n
       norm = largest(norm, h12r);
       norm = largest(norm, h12i);
       const Real quanta = quanta_of(norm);  // 0, and the norm 0 or not-a-number, where there is none
-      face.out_norms[at] = norm;
-      store_once(writable(after<0>(groups_of<uint4, 24>(face.out, at))), make_uint4(packed(rounded_once(h00r, quanta), rounded_once(h00i, quanta)), packed(rounded_once(h01r, quanta), rounded_once(h01i, quanta)), packed(rounded_once(h02r, quanta), rounded_once(h02i, quanta)), packed(rounded_once(h10r, quanta), rounded_once(h10i, quanta))));
-      store_once(writable(after<16>(groups_of<uint2, 24>(face.out, at))), make_uint2(packed(rounded_once(h11r, quanta), rounded_once(h11i, quanta)), packed(rounded_once(h12r, quanta), rounded_once(h12i, quanta))));
+      face.norms_of(call)[at] = norm;
+      store_once(writable(after<0>(groups_of<uint4, 24>(face.out_of(call), at))), make_uint4(packed(rounded_once(h00r, quanta), rounded_once(h00i, quanta)), packed(rounded_once(h01r, quanta), rounded_once(h01i, quanta)), packed(rounded_once(h02r, quanta), rounded_once(h02i, quanta)), packed(rounded_once(h10r, quanta), rounded_once(h10i, quanta))));
+      store_once(writable(after<16>(groups_of<uint2, 24>(face.out_of(call), at))), make_uint2(packed(rounded_once(h11r, quanta), rounded_once(h11i, quanta)), packed(rounded_once(h12r, quanta), rounded_once(h12i, quanta))));
       return;
     }
     case 5: {  // for (1 + g_y) U_y(x-y)^+ psi(x-y)
       const GroupedSite here = GroupedSite::of_face<1>(args.geometry, index);
       const unsigned there = unsigned(here.site);
-      const uint4 p0 = load_shared(after<0>(groups_of<uint4, 48>(args.in[0], there)));
-      const uint2 p1 = load_shared(after<16>(groups_of<uint2, 48>(args.in[0], there)));
-      const uint4 q0 = load_shared(after<0>(groups_of<uint4, 48>(args.in[1], there)));
-      const uint2 q1 = load_shared(after<16>(groups_of<uint2, 48>(args.in[1], there)));
-      const Real unit = load_shared(args.in_norms + there) * quantum;
+      const uint4 p0 = load_shared(after<0>(groups_of<uint4, 48>(fields.in[0], there)));
+      const uint2 p1 = load_shared(after<16>(groups_of<uint2, 48>(fields.in[0], there)));
+      const uint4 q0 = load_shared(after<0>(groups_of<uint4, 48>(fields.in[1], there)));
+      const uint2 q1 = load_shared(after<16>(groups_of<uint2, 48>(fields.in[1], there)));
+      const Real unit = load_shared(fields.in_norms + there) * quantum;
       const Real h00r = unit * from_magic<2>(add<0, +1>(q0.w, begin<0>(p0.x)));
       const Real h00i = unit * from_magic<2>(add<1, +1>(q0.w, begin<1>(p0.x)));
       const Real h01r = unit * from_magic<2>(add<0, +1>(q1.x, begin<0>(p0.y)));
@@ -240,19 +241,19 @@ QUADRILLE_HOST_DEVICE void wilson_half_pack_site(const CudaPackArgs& args, int n
       norm = largest(norm, h12r);
       norm = largest(norm, h12i);
       const Real quanta = quanta_of(norm);  // 0, and the norm 0 or not-a-number, where there is none
-      face.out_norms[at] = norm;
-      store_once(writable(after<0>(groups_of<uint4, 24>(face.out, at))), make_uint4(packed(rounded_once(h00r, quanta), rounded_once(h00i, quanta)), packed(rounded_once(h01r, quanta), rounded_once(h01i, quanta)), packed(rounded_once(h02r, quanta), rounded_once(h02i, quanta)), packed(rounded_once(h10r, quanta), rounded_once(h10i, quanta))));
-      store_once(writable(after<16>(groups_of<uint2, 24>(face.out, at))), make_uint2(packed(rounded_once(h11r, quanta), rounded_once(h11i, quanta)), packed(rounded_once(h12r, quanta), rounded_once(h12i, quanta))));
+      face.norms_of(call)[at] = norm;
+      store_once(writable(after<0>(groups_of<uint4, 24>(face.out_of(call), at))), make_uint4(packed(rounded_once(h00r, quanta), rounded_once(h00i, quanta)), packed(rounded_once(h01r, quanta), rounded_once(h01i, quanta)), packed(rounded_once(h02r, quanta), rounded_once(h02i, quanta)), packed(rounded_once(h10r, quanta), rounded_once(h10i, quanta))));
+      store_once(writable(after<16>(groups_of<uint2, 24>(face.out_of(call), at))), make_uint2(packed(rounded_once(h11r, quanta), rounded_once(h11i, quanta)), packed(rounded_once(h12r, quanta), rounded_once(h12i, quanta))));
       return;
     }
     case 6: {  // for (1 + g_z) U_z(x-z)^+ psi(x-z)
       const GroupedSite here = GroupedSite::of_face<2>(args.geometry, index);
       const unsigned there = unsigned(here.site);
-      const uint4 p0 = load_shared(after<0>(groups_of<uint4, 48>(args.in[0], there)));
-      const uint2 p1 = load_shared(after<16>(groups_of<uint2, 48>(args.in[0], there)));
-      const uint4 q0 = load_shared(after<0>(groups_of<uint4, 48>(args.in[1], there)));
-      const uint2 q1 = load_shared(after<16>(groups_of<uint2, 48>(args.in[1], there)));
-      const Real unit = load_shared(args.in_norms + there) * quantum;
+      const uint4 p0 = load_shared(after<0>(groups_of<uint4, 48>(fields.in[0], there)));
+      const uint2 p1 = load_shared(after<16>(groups_of<uint2, 48>(fields.in[0], there)));
+      const uint4 q0 = load_shared(after<0>(groups_of<uint4, 48>(fields.in[1], there)));
+      const uint2 q1 = load_shared(after<16>(groups_of<uint2, 48>(fields.in[1], there)));
+      const Real unit = load_shared(fields.in_norms + there) * quantum;
       const Real h00r = unit * from_magic<0>(add<1, -1>(q0.x, begin<0>(p0.x)));
       const Real h00i = unit * from_magic<2>(add<0, +1>(q0.x, begin<1>(p0.x)));
       const Real h01r = unit * from_magic<0>(add<1, -1>(q0.y, begin<0>(p0.y)));
@@ -279,17 +280,17 @@ QUADRILLE_HOST_DEVICE void wilson_half_pack_site(const CudaPackArgs& args, int n
       norm = largest(norm, h12r);
       norm = largest(norm, h12i);
       const Real quanta = quanta_of(norm);  // 0, and the norm 0 or not-a-number, where there is none
-      face.out_norms[at] = norm;
-      store_once(writable(after<0>(groups_of<uint4, 24>(face.out, at))), make_uint4(packed(rounded_once(h00r, quanta), rounded_once(h00i, quanta)), packed(rounded_once(h01r, quanta), rounded_once(h01i, quanta)), packed(rounded_once(h02r, quanta), rounded_once(h02i, quanta)), packed(rounded_once(h10r, quanta), rounded_once(h10i, quanta))));
-      store_once(writable(after<16>(groups_of<uint2, 24>(face.out, at))), make_uint2(packed(rounded_once(h11r, quanta), rounded_once(h11i, quanta)), packed(rounded_once(h12r, quanta), rounded_once(h12i, quanta))));
+      face.norms_of(call)[at] = norm;
+      store_once(writable(after<0>(groups_of<uint4, 24>(face.out_of(call), at))), make_uint4(packed(rounded_once(h00r, quanta), rounded_once(h00i, quanta)), packed(rounded_once(h01r, quanta), rounded_once(h01i, quanta)), packed(rounded_once(h02r, quanta), rounded_once(h02i, quanta)), packed(rounded_once(h10r, quanta), rounded_once(h10i, quanta))));
+      store_once(writable(after<16>(groups_of<uint2, 24>(face.out_of(call), at))), make_uint2(packed(rounded_once(h11r, quanta), rounded_once(h11i, quanta)), packed(rounded_once(h12r, quanta), rounded_once(h12i, quanta))));
       return;
     }
     case 7: {  // for (1 + g_t) U_t(x-t)^+ psi(x-t)
       const GroupedSite here = GroupedSite::of_face<3>(args.geometry, index);
       const unsigned there = unsigned(here.site);
-      const uint4 p0 = load_shared(after<0>(groups_of<uint4, 48>(args.in[0], there)));
-      const uint2 p1 = load_shared(after<16>(groups_of<uint2, 48>(args.in[0], there)));
-      const Real unit = load_shared(args.in_norms + there) * quantum;
+      const uint4 p0 = load_shared(after<0>(groups_of<uint4, 48>(fields.in[0], there)));
+      const uint2 p1 = load_shared(after<16>(groups_of<uint2, 48>(fields.in[0], there)));
+      const Real unit = load_shared(fields.in_norms + there) * quantum;
       const Real h00r = unit * from_magic<1>(begin<0>(p0.x));
       const Real h00i = unit * from_magic<1>(begin<1>(p0.x));
       const Real h01r = unit * from_magic<1>(begin<0>(p0.y));
@@ -316,9 +317,9 @@ QUADRILLE_HOST_DEVICE void wilson_half_pack_site(const CudaPackArgs& args, int n
       norm = largest(norm, h12r);
       norm = largest(norm, h12i);
       const Real quanta = quanta_of(norm);  // 0, and the norm 0 or not-a-number, where there is none
-      face.out_norms[at] = norm;
-      store_once(writable(after<0>(groups_of<uint4, 24>(face.out, at))), make_uint4(packed(rounded_once(h00r, quanta), rounded_once(h00i, quanta)), packed(rounded_once(h01r, quanta), rounded_once(h01i, quanta)), packed(rounded_once(h02r, quanta), rounded_once(h02i, quanta)), packed(rounded_once(h10r, quanta), rounded_once(h10i, quanta))));
-      store_once(writable(after<16>(groups_of<uint2, 24>(face.out, at))), make_uint2(packed(rounded_once(h11r, quanta), rounded_once(h11i, quanta)), packed(rounded_once(h12r, quanta), rounded_once(h12i, quanta))));
+      face.norms_of(call)[at] = norm;
+      store_once(writable(after<0>(groups_of<uint4, 24>(face.out_of(call), at))), make_uint4(packed(rounded_once(h00r, quanta), rounded_once(h00i, quanta)), packed(rounded_once(h01r, quanta), rounded_once(h01i, quanta)), packed(rounded_once(h02r, quanta), rounded_once(h02i, quanta)), packed(rounded_once(h10r, quanta), rounded_once(h10i, quanta))));
+      store_once(writable(after<16>(groups_of<uint2, 24>(face.out_of(call), at))), make_uint2(packed(rounded_once(h11r, quanta), rounded_once(h11i, quanta)), packed(rounded_once(h12r, quanta), rounded_once(h12i, quanta))));
       return;
     }
   }
