@@ -171,11 +171,7 @@ def product_lines(hop, a, colors=COLORS):
     return lines
 
 
-def plain_sum(target, sign, scale, term):
-    return f"{target} {sign}= {scale}{term};"
-
-
-def accumulation_lines(hop, a, source, started, scales, colors=COLORS, add=plain_sum):
+def accumulation_lines(hop, a, source, started, scales, colors=COLORS):
     """Adds the half spinor `source` (v, or h where the link is 1), spin a, to the result, times scales[color]."""
     lines = []
     for spin, half_spin, coefficient in hop.projector.reconstruct:
@@ -186,7 +182,7 @@ def accumulation_lines(hop, a, source, started, scales, colors=COLORS, add=plain
             for (sign, term), suffix in zip(parts, "ri"):
                 target = f"a{spin}{c}{suffix}"
                 if target in started:
-                    lines.append(add(target, sign, scales[c], term))
+                    lines.append(f"{target} {sign}= {scales[c]}{term};")
                 else:
                     lines.append(f"{target} = {'-' if sign == '-' else ''}{scales[c]}{term};")
     return lines
