@@ -8,8 +8,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <deque>
 #include <limits>
+#include <vector>
 
 namespace quadrille {
 namespace {
@@ -84,7 +87,8 @@ void lists_have_the_bits_of_calls_alone(const LinearOperator& a, const std::stri
     }
     y.poison();
     a.apply_each({}, dagger);  // of nothing
-    EXPECT_TRUE(std::isnan(ListFields::bits(y[0])[0].real()));
+    const std::vector<Complex> untouched = ListFields::bits(y[0]);
+    EXPECT_TRUE(std::any_of(untouched.begin(), untouched.end(), [](Complex x) { return std::isnan(x.real()); }));
   }
 }
 
