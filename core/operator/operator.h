@@ -5,6 +5,8 @@
 #include "core/field/field.h"
 #include "core/numbers/precision.h"
 
+#include <array>
+#include <cstddef>
 #include <memory>
 #include <span>
 #include <string>
@@ -28,8 +30,8 @@ QUADRILLE_API std::string to_string(const OperatorForm& form);
 /// The fields of one of several equal calls, of one right-hand side each: y is written, x and z are read; z is null
 /// where such calls have none.
 struct Operands {
-  Field* y;
-  const Field* x;
+  Field* y = nullptr;
+  const Field* x = nullptr;
   const Field* z = nullptr;
 };
 
@@ -41,12 +43,25 @@ using OperandList = std::span<const Operands>;
 /// The list of one call; `call` outlives it.
 inline OperandList only(const Operands& call) { return {&call, 1}; }
 
+/// A list of its own: of up to `few` calls it takes no memory of the heap.
+class OwnedOperands {
+ public:
+  explicit OwnedOperands(std::size_t count) : count_(count), many_(count > few ? count : 0) {}
+  Operands& operator[](std::size_t i) { return count_ > few ? many_[i] : few_[i]; }
+  operator OperandList() const { return count_ > few ? OperandList(many_) : OperandList(few_.data(), count_); }
+
+ private:
+  static constexpr std::size_t few = 16;
+  std::size_t count_;
+  std::array<Operands, few> few_ = {};
+  std::vector<Operands> many_;
+};
+
 /// A list as long as another: operands(i) of each i.
 template <class Make>
-std::vector<Operands> operands_for(OperandList list, Make&& operands) {
-  std::vector<Operands> made;
-  made.reserve(list.size());
-  for (std::size_t i = 0; i < list.size(); ++i) made.push_back(operands(i));
+OwnedOperands operands_for(OperandList list, Make&& operands) {
+  OwnedOperands made(list.size());
+  for (std::size_t i = 0; i < list.size(); ++i) made[i] = operands(i);
   return made;
 }
 
