@@ -11,10 +11,8 @@
 
 #ifdef __CUDACC__
 #include <cuda_runtime.h>
-#define QUADRILLE_UNROLL _Pragma("unroll")
 #else
 #include "dirac/cuda/host_device_types.h"
-#define QUADRILLE_UNROLL
 #endif
 
 namespace quadrille::dirac {
