@@ -135,7 +135,7 @@ void CpuHalo::fill_inner_lanes(const Face& face, void* ghosts, const void* packe
   if (setup_.spinor.has_norms()) fill(norms(face, ghosts), norms(face, packed), rows);
 }
 
-void CpuHalo::describe(dirac::DslashArgs& args, std::vector<dirac::DslashFields>& fields, Parity p) const {
+void CpuHalo::describe(dirac::DslashArgs& args, std::span<dirac::DslashFields> fields, Parity p) const {
   args.neighbours = neighbours_[std::size_t(p)].data();
   args.outside = outside_[std::size_t(p)].data();
   for (std::size_t k = 0; k < faces_.size(); ++k) {

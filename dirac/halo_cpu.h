@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace quadrille {
@@ -30,7 +31,7 @@ class CpuHalo {
   const std::vector<std::int32_t>& inner_blocks(Parity p) const { return inner_[std::size_t(p)]; }
   const std::vector<std::int32_t>& edge_blocks(Parity p) const { return edge_[std::size_t(p)]; }
   /// Sets what a kernel needs for the edge blocks of parity `p`, of the list that came last.
-  void describe(dirac::DslashArgs& args, std::vector<dirac::DslashFields>& fields, Parity p) const;
+  void describe(dirac::DslashArgs& args, std::span<dirac::DslashFields> fields, Parity p) const;
 
  private:
   struct Face {

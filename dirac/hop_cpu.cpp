@@ -42,9 +42,11 @@ class CpuHop final : public HopKernel {
   void run_part(const HopCall& call) const;
   template <class Real, class Int>
   void make_crossings();
-  std::vector<dirac::DslashFields> fields_of(const HopCall& call) const;
-  /// For the calls of `fields`, which outlive them.
-  dirac::DslashArgs arguments(const HopCall& call, const std::vector<dirac::DslashFields>& fields) const;
+  /// Of each call of a part.
+  using Fields = std::array<dirac::DslashFields, most_together>;
+  static Fields fields_of(const HopCall& call);
+  /// `fields` outlive them.
+  dirac::DslashArgs arguments(const HopCall& call, const Fields& fields) const;
   /// On the blocks [0, count), or those that args.blocks lists.
   void run_blocks(dirac::DslashKernel kernel, const dirac::DslashArgs& args, std::int64_t count) const;
 
@@ -89,11 +91,12 @@ void CpuHop::make_crossings() {
   }
 }
 
-std::vector<dirac::DslashFields> CpuHop::fields_of(const HopCall& call) const {
+CpuHop::Fields CpuHop::fields_of(const HopCall& call) {
   const Parity p = call.parity;
-  std::vector<dirac::DslashFields> all;
-  for (const Operands& operands : call.list) {
-    dirac::DslashFields& fields = all.emplace_back();
+  Fields all{};
+  for (std::size_t k = 0; k < call.list.size(); ++k) {
+    const Operands& operands = call.list[k];
+    dirac::DslashFields& fields = all[k];
     fields.out = operands.y->numbers(p);
     fields.out_norms = operands.y->norms(p);
     if (operands.x != nullptr) {
@@ -108,12 +111,12 @@ std::vector<dirac::DslashFields> CpuHop::fields_of(const HopCall& call) const {
   return all;
 }
 
-dirac::DslashArgs CpuHop::arguments(const HopCall& call, const std::vector<dirac::DslashFields>& fields) const {
+dirac::DslashArgs CpuHop::arguments(const HopCall& call, const Fields& fields) const {
   const Parity p = call.parity;
   const FieldDesc& spinor = setup_.spinor;
   dirac::DslashArgs args{};
   args.calls = fields.data();
-  args.count = int(fields.size());
+  args.count = int(call.list.size());
   args.spatial_links = setup_.spatial_links->numbers(p);
   args.time_links = setup_.time_links->numbers(p);
   args.neighbours = layout_.neighbours(p).data();
@@ -128,7 +131,7 @@ dirac::DslashArgs CpuHop::arguments(const HopCall& call, const std::vector<dirac
   // A result that would not survive in the caches goes past them: its old content need not be fetched then.
   const std::size_t links =
       setup_.spatial_links->desc().bytes() + (setup_.form.temporal_gauge ? 0 : setup_.time_links->desc().bytes());
-  args.stream = links + 2 * fields.size() * spinor.bytes() > spinor.backend->cache_bytes();
+  args.stream = links + 2 * call.list.size() * spinor.bytes() > spinor.backend->cache_bytes();
   args.temporal_gauge = setup_.form.temporal_gauge;
   return args;
 }
@@ -154,13 +157,13 @@ void CpuHop::run(const HopCall& call) const {
 
 void CpuHop::run_local(const HopCall& call) const {
   for_each_part(call, [&](const HopCall& part) {
-    const std::vector<dirac::DslashFields> fields = fields_of(part);
+    const Fields fields = fields_of(part);
     run_blocks(local_, arguments(part, fields), layout_.blocks());
   });
 }
 
 void CpuHop::run_part(const HopCall& call) const {
-  std::vector<dirac::DslashFields> fields = fields_of(call);
+  Fields fields = fields_of(call);
   dirac::DslashArgs args = arguments(call, fields);
   if (!halo_) return run_blocks(kernel_.run, args, layout_.blocks());
   const auto run_list = [&](const std::vector<std::int32_t>& blocks) {
@@ -170,7 +173,7 @@ void CpuHop::run_part(const HopCall& call) const {
   halo_->start(call);
   run_list(halo_->inner_blocks(call.parity));
   halo_->finish();
-  halo_->describe(args, fields, call.parity);
+  halo_->describe(args, std::span(fields).first(call.list.size()), call.parity);
   run_list(halo_->edge_blocks(call.parity));
 }
 

@@ -61,10 +61,13 @@ TEST(CApi, AJobStopsWhenTheHostSaysSoAndGoesOn) {
   };
   size_t stop_at = 5;
   ASSERT_EQ(quadrille_context_set_progress(host.context, &Stop::watch, &stop_at), QUADRILLE_DONE);
-  (void)run_job(host, gauge, job_of_host, folder.file("out"), QUADRILLE_STOPPED);
-  EXPECT_THAT(host.message(), HasSubstr("stopped after 5 of 12 spin-color components"));
+  const std::string source = "source:";
+  std::string job = job_of_host;
+  job.insert(job.find(source), "batch: 2, ");
+  (void)run_job(host, gauge, job, folder.file("out"), QUADRILLE_STOPPED);
+  EXPECT_THAT(host.message(), HasSubstr("stopped after 4 of 12 spin-color components"));
   stop_at = 100;
-  const auto continued = run_job(host, gauge, job_of_host, folder.file("out"));
+  const auto continued = run_job(host, gauge, job, folder.file("out"));
   const auto whole = run_job(host, gauge, job_of_host, folder.file("whole"));
   EXPECT_EQ(continued.at("correlators"), whole.at("correlators"));
   ASSERT_EQ(quadrille_context_set_progress(host.context, nullptr, nullptr), QUADRILLE_DONE);
