@@ -23,10 +23,8 @@ std::size_t at(std::int64_t block, int direction) { return std::size_t(block * 8
 
 const Field& in_vector_layout(const Field& field, std::size_t sections) {
   const FieldDesc& desc = field.desc();
-  if (desc.layout.grouped() || desc.subset != Subset::Full ||
-      sections != std::size_t(desc.site.sections)) {
-    refuse(
-        "a full field in the vector layout and one SectionHalo for each of its sections are needed");
+  if (desc.layout.grouped() || desc.subset != Subset::Full || sections != std::size_t(desc.site.sections)) {
+    refuse("a full field in the vector layout and one SectionHalo for each of its sections are needed");
   }
   return field;
 }

@@ -15,10 +15,8 @@ Divided divided(const Lattice& lattice) {
 
 Dims torus_of(const Field& field, int depth) {
   if (field.desc().subset != Subset::Full || depth < 1)
-    throw Error(
-        ErrorCode::internal,
-        fmt::format("a halo of depth {}: a full field and a depth of 1 or more are needed",
-                    depth));
+    throw Error(ErrorCode::internal,
+                fmt::format("a halo of depth {}: a full field and a depth of 1 or more are needed", depth));
   const Dims& own = field.lattice().dims();
   const Divided split = divided(field.lattice());
   for (std::size_t mu = 0; mu < 4; ++mu) {

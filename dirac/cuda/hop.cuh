@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstddef>
 #include <numeric>
+#include <type_traits>
 
 #ifdef __CUDACC__
 #include <cuda_runtime.h>
@@ -30,7 +31,11 @@ QUADRILLE_HOST_DEVICE unsigned fresh(unsigned number) {
 template <class Vector>
 QUADRILLE_HOST_DEVICE Vector load_shared(const Vector* p) {
 #ifdef __CUDA_ARCH__
-  return __ldg(p);
+  if constexpr (std::is_same_v<Vector, uint1>) {
+    return make_uint1(__ldg(&p->x));
+  } else {
+    return __ldg(p);
+  }
 #else
   return *p;
 #endif
