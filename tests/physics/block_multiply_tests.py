@@ -118,23 +118,26 @@ class BlockMultiply(ProgramTest):
         return figures.pop("report.md"), figures
 
     def test_figures_of_sizes_and_threads(self):
-        jobs = {"sizes": {"block_sizes": [4, 16, 8], "each_size": True, "m": 4}, "threads": {"threads": [1, 2]}}
+        jobs = {"sizes": {"block_sizes": [4, 16, 8], "each_size": True, "m": 4}, "cores": {"threads": [1, 2]}}
         self.run_job({"run": [{"task": "block_multiply", "m": 12, "repeats": 2, "occupations": [0.5], "name": name,
                                "csv": f"{name}.csv", **more} for name, more in jobs.items()]})
         results = self.read_results()
         text, figures = self.report_on(results)
-        self.assertEqual(sorted(figures), ["sizes_sizes.svg", "threads_threads.svg"])
+        self.assertEqual(sorted(figures), ["cores_threads.svg", "sizes_sizes.svg"])
         self.assertIn("speed against the size of the blocks, each size alone", text)
         self.assertIn("| blocks of | precision |", text)
+        self.assertIn("\n| 4 | double |", text)
         self.assertIn("| threads | precision |", text)
         self.assertIn("<!-- automatic, double, 50% of the blocks -->", figures["sizes_sizes.svg"])
-        self.assertNotIn("sum of both", figures["threads_threads.svg"])
+        self.assertNotIn("sum of both", figures["cores_threads.svg"])
         for one in results["block_products"].values():  # as a GPU would say
             one.update(backend="cuda", memory={"device": 4e12, "cache": 9e12})
-            one["rows"].append({**one["rows"][-1], "driver": "cuda", "gflops": 2e4})
+            row = one["rows"][-1]
+            seconds = row["flops"] * 1e-9 / 2e4
+            one["rows"].append({**row, "driver": "cuda", "gflops": 2e4, "shortest_seconds": seconds, "longest_seconds": seconds})
         text, figures = self.report_on(results)
         self.assertIn("device's memory, C read and written", figures["sizes_sizes.svg"])
-        self.assertIn("<!-- sum of both, 50% of the blocks, double -->", figures["threads_threads.svg"])
+        self.assertIn("<!-- sum of both, 50% of the blocks, double -->", figures["cores_threads.svg"])
 
     def test_reports_of_earlier_results(self):
         """Those of before rows had sizes of blocks, numbers of threads and probabilities."""

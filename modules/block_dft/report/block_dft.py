@@ -129,8 +129,8 @@ def rate_bars(rows):
     """Error bars of the rates, from the slowest to the fastest call; None in results that do not have them."""
     if not all("longest_seconds" in row for row in rows):
         return None
-    return [[row["gflops"] - row["flops"] / row["longest_seconds"] * 1e-9 for row in rows],
-            [row["flops"] / row["shortest_seconds"] * 1e-9 - row["gflops"] for row in rows]]
+    return [[max(0, row["gflops"] - row["flops"] / row["longest_seconds"] * 1e-9) for row in rows],  # of rounding
+            [max(0, row["flops"] / row["shortest_seconds"] * 1e-9 - row["gflops"]) for row in rows]]
 
 
 def rate_lines(axes, rows, key, kind):
@@ -156,7 +156,8 @@ def each_size_figure(name, one, save):
             axes.plot(sizes, [size * flops * one["memory"]["device"] * 1e-9 for size in sizes], style, color="grey",
                       label=f"the device's memory, {what}")
     axes.set(xscale="log", yscale="log", xlabel="size of the blocks", ylabel="GFLOP/s")
-    plain_numbers(axes.xaxis)
+    for axis in (axes.xaxis, axes.yaxis):
+        plain_numbers(axis)
     legend_beside(axes)
     save(figure, f"{name}_sizes", f"Products {name}: speed against the size of the blocks, each size alone; medians, and bars "
          f"from the slowest to the fastest of {one['repeats']} calls")

@@ -58,8 +58,8 @@ constexpr double most_blocks = 1e6;  // along a side
 
 /// One product that is measured.
 struct Case {
-  std::vector<std::int32_t> kinds;  ///< sizes of blocks
-  double blocks = 1;                ///< as a multiple of m, n, k: sizes alone are in matrices of about as many rows
+  std::vector<std::int32_t> kinds{};  ///< sizes of blocks
+  double blocks = 1;                  ///< as a multiple of m, n, k: sizes alone are in matrices of about as many rows
   double occupation = 0.1;
   bool single = false;
   int threads = 1;
@@ -100,7 +100,7 @@ Json row_json(const StudyProblem& p, const StudyRow& row, const Case& one, const
                         : row.mixed ? "mixed"
                                     : "double"},
           {"driver", one.on_gpu ? "cuda" : to_string(row.driver)},
-          {"block_size", known(one.kinds.size() == 1, one.kinds[0])},
+          {"block_size", one.kinds.size() == 1 ? Json(one.kinds[0]) : Json()},
           {"threads", one.threads},
           {"rows", p.m.total()},
           {"columns", p.n.total()},
@@ -237,12 +237,12 @@ void check_multiply(const TaskContext& context) {
   }
   if (!context.integers("threads").empty()) return;  // the CPU's products are measured, too
   if (context.texts("drivers") != std::vector<std::string>{"automatic"}) {
-    TaskContext::fail(QUADRILLE_INVALID_INPUT, "drivers belong to the CPU: leave them out, or give threads for its products",
-                      "drivers");
+    TaskContext::fail(QUADRILLE_INVALID_INPUT,
+                      "drivers belong to the CPU: leave them out, or give threads for its products", "drivers");
   }
   if (context.boolean("dense")) {
-    TaskContext::fail(QUADRILLE_INVALID_INPUT, "OpenBLAS belongs to the CPU: leave it out, or give threads for its products",
-                      "dense");
+    TaskContext::fail(QUADRILLE_INVALID_INPUT,
+                      "OpenBLAS belongs to the CPU: leave it out, or give threads for its products", "dense");
   }
 }
 
@@ -287,10 +287,12 @@ std::vector<Case> cases_of(const TaskContext& context) {
     for (const double occupation : context.reals("occupations")) {
       for (const bool single : singles_of(context)) {
         for (const auto& [threads, there] : where) {
-          Case one{.occupation = occupation, .single = single, .threads = threads, .on_gpu = there};
-          one.kinds = alone ? std::vector{kinds[k]} : kinds;
-          if (alone) one.blocks = largest / kinds[k];
-          out.push_back(one);
+          out.push_back({.kinds = alone ? std::vector{kinds[k]} : kinds,
+                         .blocks = alone ? largest / kinds[k] : 1,
+                         .occupation = occupation,
+                         .single = single,
+                         .threads = threads,
+                         .on_gpu = there});
         }
       }
     }
