@@ -304,6 +304,32 @@ class Tblite(ExporterTest):
         self.assertAlmostEqual(found["energy"], levels[:128].sum(), delta=1e-5)
         self.assertGreater(levels[128] - levels[127], 0.05)
 
+    def test_copies_of_a_box(self):
+        """Every tile is one of the calculated box, whose levels are among those of the larger one."""
+        boxes.write("anatase", self.path("box.xyz"), seed=harness.SEED)
+        structure = xyz.read(self.path("box.xyz"))
+        calculator, result = tblite_matrices.calculated(structure)
+        small = tblite_matrices.write(calculator, result, self.path("small.h5"))
+        large = tblite_matrices.write(calculator, result, self.path("large.h5"), 1, structure, (2, 1, 3))
+        self.assertEqual((small, large), (32, 6 * 32))
+        with open(self.path("small.blocks")) as one, open(self.path("large.blocks")) as many:
+            self.assertEqual(many.read(), 6 * one.read())
+        matrices = []
+        with h5py.File(self.path("small.h5")) as one, h5py.File(self.path("large.h5")) as many:
+            for name in ("H", "S"):
+                matrix, copies = one[name][()], many[name][()]
+                side = len(matrix)
+                self.assertEqual(copies.shape, (6 * side,) * 2)
+                np.testing.assert_array_equal(copies, copies.T)
+                tiles = copies.reshape(6, side, 6, side)
+                self.assertGreater(np.count_nonzero(np.abs(tiles).max(axis=(1, 3))), 6)
+                for row in range(6):
+                    np.testing.assert_allclose(tiles[row].sum(axis=1), matrix, rtol=0, atol=1e-12)
+                matrices.append(copies)
+        vectors = np.tile(result.get("orbital-coefficients"), (6, 1))
+        found = matrices[1] @ vectors * result.get("orbital-energies")
+        np.testing.assert_allclose(matrices[0] @ vectors, found, rtol=0, atol=1e-9)
+
     def test_what_cannot_be_exported_is_refused(self):
         def file(name, text):
             with open(self.path(name), "w") as stream:
@@ -319,6 +345,8 @@ class Tblite(ExporterTest):
             (("radical.xyz", "out.h5"), "this is no closed shell with a gap"),
             (("close.xyz", "out.h5"), "tblite_matrices.py: .*close"),
             (("water.xyz", "out.h5", "--together", "2"), "3 atoms cannot be taken 2 together: their number must be a multiple"),
+            (("water.xyz", "out.h5", "--copies", "1", "2", "1"), "a molecule without Lattice has no copies"),
+            (("water.xyz", "out.h5", "--copies", "0", "2", "1"), "--copies 0 2 1: there must be one copy or more"),
             (("water.xyz", "not/out.h5"), "tblite_matrices.py: .*No such file"),
         ):
             with self.subTest(arguments=arguments):
