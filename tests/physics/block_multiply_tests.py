@@ -196,5 +196,23 @@ class BlockMultiply(ProgramTest):
                 self.assertRegex(process.stderr, pattern)
 
 
+class BlockMultiplyThreads(ProgramTest):
+    """Also on a GPU, where the CPU's products are measured beside it."""
+
+    def test_products_on_the_cpu_and_on_the_gpu(self):
+        sizes = [5, 13]
+        job = {"run": [{"task": "block_multiply", "m": 12, "repeats": 2, "occupations": [0.5], "block_sizes": sizes,
+                        "each_size": True, "threads": [1, 2], "drivers": ["own", "blas"], "dense": True}]}
+        rows = self.run_job(job)["block_products"]["block_multiply"]["rows"]
+        gpu = [("cuda", None)] if harness.BACKEND == "cuda" else []
+        expected = [(size, *one) for size in sizes for one in [("own", 1), ("blas", 1), ("own", 2), ("blas", 2), *gpu]]
+        self.assertEqual([(row["block_size"], row["driver"], None if row["driver"] == "cuda" else row["threads"])
+                          for row in rows], expected)
+        for row in rows:
+            self.assertEqual(row["dense_seconds"] is None, row["driver"] == "cuda")
+            self.assertEqual(row["transfer_seconds"] is None, row["driver"] != "cuda")
+            self.assertEqual({other["flops"] for other in rows if other["block_size"] == row["block_size"]}, {row["flops"]})
+
+
 if __name__ == "__main__":
     sys.exit(harness.main(sys.modules[__name__]))
