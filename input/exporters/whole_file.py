@@ -4,8 +4,6 @@ import argparse
 import contextlib
 import os
 
-import h5py
-
 
 @contextlib.contextmanager
 def unfinished(path):
@@ -22,6 +20,8 @@ def unfinished(path):
 @contextlib.contextmanager
 def whole_file(path):
     """An HDF5 file to write, complete or not there."""
+    import h5py  # here, as programs that write text do without it
+
     with unfinished(path) as name, h5py.File(name, "w") as file:
         yield file
 

@@ -26,7 +26,7 @@ REDUCED = {
     "bicgstab_beta6.0": (*STUDY, "run[1].masses=[-0.3]", "run[1].source.count=1"),
     "bicgstab_rough": (f"gauge.dims={SMALL}", "run[1].masses=[-0.3]", "run[1].source.count=1"),
     "bicgstab_weak": (f"gauge.dims={SMALL}", "run[0].masses=[0.1]", "run[0].source.count=1"),
-    "block_multiply": ("run[0].m=10", "run[1].m=10"),
+    "block_multiply": ("run[0].m=10", "run[1].m=10", "run[2].m=3", "run[3].m=10"),
     "clover_beta6.0": ("run[0].masses=[0.1]", "run[0].source.count=1"),
     "critical_mass": tuple(f"run[{2 * k}].operator.mass={0.2 + 0.1 * k}" for k in range(3)),
     "density_matrix": (f"run[0].electrons={ELECTRONS}",),

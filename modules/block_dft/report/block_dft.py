@@ -1,6 +1,6 @@
 """Tables and figures of the tasks `block_multiply`, `density_matrix`, `matrix_function` and `scf_model`."""
 
-from module_report import plain_numbers, table
+from module_report import legend_beside, plain_numbers, table
 
 TASKS = ("density_matrix", "scf_model")
 
@@ -9,12 +9,30 @@ def number(value, form=".3g"):
     return "-" if value is None else "0" if value == 0 else format(value, form)
 
 
+def sizes_alone(one):
+    """The sizes of blocks of a study that measured each alone; none of others, and of results of before there was that."""
+    sizes = list(dict.fromkeys(row.get("block_size") for row in one["rows"]))
+    return sizes if len(sizes) > 1 else []
+
+
+def thread_numbers(one):
+    """The numbers of threads that a study compares on the CPU, likewise."""
+    numbers = list(dict.fromkeys(row.get("threads") for row in one["rows"] if row["driver"] != "cuda"))
+    with_gpu = any(row["driver"] == "cuda" for row in one["rows"])
+    return numbers if len(numbers) > 1 or (numbers and with_gpu) else []
+
+
 def product_text(name, one):
     rows = one["rows"]
     head = ["precision", "driver", "size", "occupation", "occupation of C", "seconds", "GFLOP/s", "index", "memory, GiB"]
     lines = [[row["precision"], row["driver"], f"{row['rows']} x {row['inner']} x {row['columns']}",
               number(row["occupation"]), number(row["occupation_of_c"]), number(row["seconds"]), number(row["gflops"]),
               format(row["index_seconds"] / row["seconds"], ".0%"), number(row["bytes"] / 2**30)] for row in rows]
+    for label, key, shown in (("threads", "threads", thread_numbers(one)), ("blocks of", "block_size", sizes_alone(one))):
+        if shown:
+            head.insert(0, label)
+            lines = [["-" if key == "threads" and row["driver"] == "cuda" else str(row[key]), *line]
+                     for line, row in zip(lines, rows)]
     if any(row["single_flops"] for row in rows):
         head.append("in single")
         for line, row in zip(lines, rows):
@@ -34,7 +52,10 @@ def product_text(name, one):
             line += [format(row["skipped"] / max(all_products, 1), ".0%"), number(row["error"], ".2e"),
                      number(row["bound"], ".2e")]
     sizes = ", ".join(str(size) for size in one["block_sizes"])
-    where = "on a GPU" if one["backend"] == "cuda" else f"threads: {one['threads']}, {one['isa']}"
+    if thread_numbers(one):
+        where = f"on a GPU and on the CPU, {one['isa']}" if one["backend"] == "cuda" else one["isa"]
+    else:
+        where = "on a GPU" if one["backend"] == "cuda" else f"threads: {one['threads']}, {one['isa']}"
     return (f"\n## Products `{name}`\n\nBlocks of {sizes}, eps {one['eps']:g}, {where}. `index` is the share of the time "
             "spent on finding the blocks of C; flops count the blocks that are multiplied.\n\n" + table(head, lines))
 
@@ -104,13 +125,79 @@ def scf_text(name, one):
          for number_of, row in enumerate(one["iterations"], 1)]) + product_share(one, one["iterations"])
 
 
+def rate_bars(rows):
+    """Error bars of the rates, from the slowest to the fastest call; None in results that do not have them."""
+    if not all("longest_seconds" in row for row in rows):
+        return None
+    return [[max(0, row["gflops"] - row["flops"] / row["longest_seconds"] * 1e-9) for row in rows],  # of rounding
+            [max(0, row["flops"] / row["shortest_seconds"] * 1e-9 - row["gflops"]) for row in rows]]
+
+
+def rate_lines(axes, rows, key, kind):
+    """Rates against row[key], a line for each different kind(row), the label of which it is."""
+    for label in dict.fromkeys(kind(row) for row in rows):
+        mine = sorted((row for row in rows if kind(row) == label), key=lambda row: row[key])
+        axes.errorbar([row[key] for row in mine], [row["gflops"] for row in mine], yerr=rate_bars(mine), fmt="o-",
+                      capsize=3, label=label)
+
+
+def each_size_figure(name, one, save):
+    """Rates against the size of blocks (Figure 6 of the paper), with the two limits of the GPU's memory there: A and B of
+    each product are read, and C with them read and written, or left in registers."""
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(7, 4.5))
+    rate_lines(axes, one["rows"], "block_size", lambda row: ", ".join(
+        [row["driver"], row["precision"], f"{row['probability']:.0%} of the blocks",
+         *([f"threads: {row['threads']}"] if thread_numbers(one) and row["driver"] != "cuda" else [])]))
+    if one.get("memory"):
+        sizes = sorted(sizes_alone(one))
+        for flops, style, what in ((1 / 8, "-", "C in registers"), (1 / 16, ":", "C read and written")):
+            axes.plot(sizes, [size * flops * one["memory"]["device"] * 1e-9 for size in sizes], style, color="grey",
+                      label=f"the device's memory, {what}")
+    axes.set(xscale="log", yscale="log", xlabel="size of the blocks", ylabel="GFLOP/s")
+    for axis in (axes.xaxis, axes.yaxis):
+        plain_numbers(axis)
+    legend_beside(axes)
+    save(figure, f"{name}_sizes", f"Products {name}: speed against the size of the blocks, each size alone; medians, and bars "
+         f"from the slowest to the fastest of {one['repeats']} calls")
+
+
+def threads_figure(name, one, save):
+    """Rates against the number of threads (Figure 9 of the paper), with the GPU's and the sum of both, which no sharing of
+    the work between them exceeds."""
+    import matplotlib.pyplot as plt
+
+    def kind(row):
+        size = f"blocks of {row['block_size']}, " if sizes_alone(one) else ""
+        return f"{size}{row['probability']:.0%} of the blocks, {row['precision']}"
+
+    figure, axes = plt.subplots(figsize=(7, 4.5))
+    host = [row for row in one["rows"] if row["driver"] != "cuda"]
+    rate_lines(axes, host, "threads", lambda row: f"CPU ({row['driver']}), {kind(row)}")
+    for color, row in enumerate(row for row in one["rows"] if row["driver"] == "cuda"):
+        axes.axhline(row["gflops"], linestyle="--", color=f"C{color}", label=f"GPU, {kind(row)}")
+        best = {}
+        for other in host:
+            if kind(other) == kind(row):
+                best[other["threads"]] = max(other["gflops"], best.get(other["threads"], 0))
+        axes.plot(sorted(best), [best[threads] + row["gflops"] for threads in sorted(best)], ":", color=f"C{color}",
+                  label=f"sum of both, {kind(row)}")
+    axes.set(xlabel="number of threads", ylabel="GFLOP/s", ylim=(0, None))
+    axes.xaxis.get_major_locator().set_params(integer=True)
+    legend_beside(axes)
+    save(figure, f"{name}_threads", f"Products {name}: speed against the number of threads; medians, and bars from the "
+         f"slowest to the fastest of {one['repeats']} calls")
+
+
 def speed_figure(results, save):
     """Speed on a GPU against flops per byte of A and B, with what its memories allow (Figure 6 of the paper)."""
     import matplotlib.pyplot as plt
     import numpy
 
     blocks = [one for one in results.get("block_products", {}).values() if one.get("memory")]
-    rows = [(one["block_sizes"], row) for one in blocks for row in one["rows"] if row["flops_per_byte"]]
+    rows = [([row["block_size"]] if row.get("block_size") else one["block_sizes"], row) for one in blocks
+            for row in one["rows"] if row["flops_per_byte"] and row["driver"] == "cuda"]
     if len({row["flops_per_byte"] for _, row in rows}) < 2:
         return
     figure, axes = plt.subplots(figsize=(7, 4.5))
@@ -169,18 +256,14 @@ def draw(results, save):
     import matplotlib.pyplot as plt
 
     for name, one in results.get("block_products", {}).items():
-        kinds = list(dict.fromkeys((row["precision"], row["driver"]) for row in one["rows"]))
-        if len({row["occupation"] for row in one["rows"]}) < 2:
+        if sizes_alone(one):
+            each_size_figure(name, one, save)
+        if thread_numbers(one):
+            threads_figure(name, one, save)
+        if sizes_alone(one) or thread_numbers(one) or len({row["occupation"] for row in one["rows"]}) < 2:
             continue
         figure, axes = plt.subplots(figsize=(7, 4))
-        for precision, driver in kinds:
-            rows = [row for row in one["rows"] if (row["precision"], row["driver"]) == (precision, driver)]
-            rates, bars = [row["gflops"] for row in rows], None
-            if all("longest_seconds" in row for row in rows):
-                bars = [[rate - row["flops"] / row["longest_seconds"] * 1e-9 for rate, row in zip(rates, rows)],
-                        [row["flops"] / row["shortest_seconds"] * 1e-9 - rate for rate, row in zip(rates, rows)]]
-            axes.errorbar([row["occupation"] for row in rows], rates, yerr=bars, fmt="o-", capsize=3,
-                          label=f"{driver}, {precision}")
+        rate_lines(axes, one["rows"], "occupation", lambda row: f"{row['driver']}, {row['precision']}")
         axes.set(xlabel="occupation of A and B", ylabel="GFLOP/s", ylim=(0, None))
         axes.legend()
         save(figure, f"{name}_rate", f"Products {name}: speed against occupation; medians, and bars from the slowest to the fastest of {one['repeats']} calls")

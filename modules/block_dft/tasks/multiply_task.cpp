@@ -7,6 +7,7 @@
 #include "core/system/csv.h"
 #include "core/system/log.h"
 #include "core/system/memory.h"
+#include "core/system/thread_count.h"
 #include "modules/block_dft/device.h"
 #include "modules/block_dft/matrix/random_blocks.h"
 #include "modules/block_dft/tasks/matrix_inputs.h"
@@ -53,44 +54,58 @@ std::vector<std::int32_t> kinds_of(const TaskContext& context) {
   return {given.begin(), given.end()};
 }
 
-std::int32_t blocks_along(const TaskContext& context, const char* name) {
-  return std::int32_t(context.integer(context.has(name) ? name : "m"));
+constexpr double most_blocks = 1e6;  // along a side
+
+/// One product that is measured.
+struct Case {
+  std::vector<std::int32_t> kinds{};  ///< sizes of blocks
+  double blocks = 1;                  ///< as a multiple of m, n, k: sizes alone are in matrices of about as many rows
+  double occupation = 0.1;
+  bool single = false;
+  int threads = 1;
+  bool on_gpu = false;
+};
+
+std::int32_t blocks_along(const TaskContext& context, const char* name, const Case& one) {
+  const double given = double(context.integer(context.has(name) ? name : "m"));
+  return std::int32_t(std::lround(given * one.blocks));
 }
 
-StudyProblem problem_of(const TaskContext& context, const std::shared_ptr<const MatrixGrid>& grid, double occupation,
-                        bool single) {
+StudyProblem problem_of(const TaskContext& context, const std::shared_ptr<const MatrixGrid>& grid, const Case& one) {
   const std::uint64_t seed = std::uint64_t(context.integer("seed"));
-  const std::vector<std::int32_t> kinds = kinds_of(context);
   const auto sizes = [&](const char* name, std::uint64_t which) {
-    return random_sizes(blocks_along(context, name), kinds, seed + which).on(grid);
+    return random_sizes(blocks_along(context, name, one), one.kinds, seed + which).on(grid);
   };
   StudyProblem problem;
   problem.symmetric = context.boolean("symmetric");
   problem.m = sizes("m", 0);
   problem.n = problem.symmetric ? problem.m : sizes("n", 1);
   problem.k = problem.symmetric ? problem.m : sizes("k", 2);
-  problem.occupation = occupation;
+  problem.occupation = one.occupation;
   problem.decay = context.real("decay");
   problem.eps = context.real("eps");
   problem.transpose = context.boolean("transpose");
   problem.accumulate = context.boolean("accumulate");
-  problem.single = single;
+  problem.single = one.single;
   problem.seed = seed;
   return problem;
 }
 
 /// `link`: of a GPU that matrices in pinned memory are sent to.
-Json row_json(const StudyProblem& p, const StudyRow& row, bool on_gpu, const std::optional<DeviceLinkRates>& link) {
+Json row_json(const StudyProblem& p, const StudyRow& row, const Case& one, const std::optional<DeviceLinkRates>& link) {
   const double rate = row.report.flops / row.seconds * 1e-9;
   const double link_seconds =
       link ? std::max(row.report.bytes_sent / link->up, row.report.bytes_received / link->down) : 0;
   return {{"precision", p.single    ? "single"
                         : row.mixed ? "mixed"
                                     : "double"},
-          {"driver", on_gpu ? "cuda" : to_string(row.driver)},
+          {"driver", one.on_gpu ? "cuda" : to_string(row.driver)},
+          {"block_size", one.kinds.size() == 1 ? Json(one.kinds[0]) : Json()},
+          {"threads", one.threads},
           {"rows", p.m.total()},
           {"columns", p.n.total()},
           {"inner", p.k.total()},
+          {"probability", one.occupation},
           {"occupation", row.a_occupation},
           {"occupation_of_c", row.c_occupation},
           {"seconds", row.seconds},
@@ -107,8 +122,8 @@ Json row_json(const StudyProblem& p, const StudyRow& row, bool on_gpu, const std
           {"product_seconds", row.report.product_seconds},
           {"exchange_seconds", known(p.m.grid() != nullptr, row.report.exchange_seconds)},
           {"bytes", row.bytes},
-          {"transfer_seconds", known(on_gpu && !link, row.transfer_seconds)},
-          {"parts", known(on_gpu, row.report.parts)},
+          {"transfer_seconds", known(one.on_gpu && !link, row.transfer_seconds)},
+          {"parts", known(one.on_gpu, row.report.parts)},
           {"link_seconds", known(link.has_value(), link_seconds)},
           {"device_seconds", known(link.has_value(), row.device_seconds)},
           {"share_of_bound", known(link.has_value(), std::max(link_seconds, row.device_seconds) / row.seconds)},
@@ -122,6 +137,7 @@ constexpr const char* precisions[] = {"double", "single", "both", "mixed", nullp
 constexpr quadrille_parameter number = integer("size", nullptr, nullptr, within(1, 4096));
 constexpr quadrille_parameter share = real("occupation", nullptr, nullptr, above_and_up_to(0, 1));
 constexpr const char* drivers[] = {"automatic", "own", "blas", "xsmm", nullptr};
+constexpr quadrille_parameter thread_count = integer("threads", nullptr, nullptr, within(1, most_threads));
 constexpr quadrille_parameter driver = choice("driver", nullptr, nullptr, drivers);
 
 /// What a GPU's memories and its link to the host give, in bytes per second.
@@ -138,10 +154,14 @@ constexpr const char* places[] = {"device", "pinned", nullptr};
 }  // namespace
 
 const quadrille_parameter multiply_parameters[multiply_parameter_count] = {
-    integer("m", "blocks of rows of A and C", "100", within(1, 1e6)),
-    integer("n", "blocks of columns of B and C; default: m", nullptr, within(1, 1e6)),
-    integer("k", "blocks of columns of A and rows of B; default: m", nullptr, within(1, 1e6)),
+    integer("m", "blocks of rows of A and C", "100", within(1, most_blocks)),
+    integer("n", "blocks of columns of B and C; default: m", nullptr, within(1, most_blocks)),
+    integer("k", "blocks of columns of A and rows of B; default: m", nullptr, within(1, most_blocks)),
     list("block_sizes", "sizes of the blocks of rows and columns, each drawn at random from these", "[23]", number),
+    boolean("each_size",
+            "measure each of block_sizes alone; m, n and k count blocks of the largest, and smaller ones are in "
+            "matrices of as many rows",
+            "false"),
     list("occupations", "fractions of the blocks of A and B that are present, drawn at random; one product for each",
          "[0.1, 0.25, 0.5]", share),
     real("decay", "elements of block (i, j) are random numbers in [-1, 1) times exp(-decay |i - j|)", "0", at_least(0)),
@@ -153,6 +173,10 @@ const quadrille_parameter multiply_parameters[multiply_parameter_count] = {
            "double", precisions),
     list("drivers", "how blocks are multiplied: automatic, own, blas (OpenBLAS), xsmm (libxsmm, if the build has it)",
          "[automatic]", driver),
+    list("threads",
+         "numbers of threads, one product for each; default: those of the job. On a GPU the CPU's products with these, "
+         "and the GPU's",
+         nullptr, thread_count),
     real("eps",
          "threshold of the filter: it changes every block of C by less than this, and removes blocks with norms below "
          "it; 0: no filter",
@@ -170,16 +194,36 @@ const quadrille_parameter multiply_parameters[multiply_parameter_count] = {
     matrix_input::grid,
     csv("block_multiply.csv")};
 
+namespace {
+
+/// Of the matrices.
+void check_sizes(const TaskContext& context) {
+  for (const char* name : {"n", "k"}) {
+    if (!context.boolean("symmetric") || !context.has(name) || context.integer(name) == context.integer("m")) continue;
+    TaskContext::fail(QUADRILLE_INVALID_INPUT, "a symmetric matrix has as many blocks of columns as of rows", name);
+  }
+  const std::vector<std::int32_t> kinds = kinds_of(context);
+  const auto [smallest, largest] = std::minmax_element(kinds.begin(), kinds.end());
+  for (const char* name : {"m", "n", "k"}) {
+    if (!context.boolean("each_size") || !context.has(name)) continue;
+    const double most = double(context.integer(name)) * *largest / *smallest;
+    if (most <= most_blocks) continue;
+    TaskContext::fail(QUADRILLE_INVALID_INPUT,
+                      fmt::format("with each_size there are {:g} blocks of {} along a side: at most {:g} can be", most,
+                                  *smallest, most_blocks),
+                      name);
+  }
+}
+
+}  // namespace
+
 void check_multiply(const TaskContext& context) {
   drivers_of(context);
   if (context.text("precision") == "mixed" && context.real("eps") == 0) {
     TaskContext::fail(QUADRILLE_INVALID_INPUT, "mixed precision needs an eps above 0: otherwise nothing may be rounded",
                       "precision");
   }
-  for (const char* name : {"n", "k"}) {
-    if (!context.boolean("symmetric") || !context.has(name) || context.integer(name) == context.integer("m")) continue;
-    TaskContext::fail(QUADRILLE_INVALID_INPUT, "a symmetric matrix has as many blocks of columns as of rows", name);
-  }
+  check_sizes(context);
   if (context.text("memory") == "pinned" && context.backend() == "cpu") {
     TaskContext::fail(QUADRILLE_INVALID_INPUT, "pinned is for products on a GPU: leave it out, or use --backend cuda",
                       "memory");
@@ -191,13 +235,14 @@ void check_multiply(const TaskContext& context) {
                       "matrices on a GPU are in double precision, products in double or mixed: use --backend cpu",
                       "precision");
   }
+  if (!context.integers("threads").empty()) return;  // the CPU's products are measured, too
   if (context.texts("drivers") != std::vector<std::string>{"automatic"}) {
-    TaskContext::fail(QUADRILLE_INVALID_INPUT, "drivers belong to the CPU: leave them out, or use --backend cpu",
-                      "drivers");
+    TaskContext::fail(QUADRILLE_INVALID_INPUT,
+                      "drivers belong to the CPU: leave them out, or give threads for its products", "drivers");
   }
   if (context.boolean("dense")) {
-    TaskContext::fail(QUADRILLE_INVALID_INPUT, "OpenBLAS belongs to the CPU: leave it out, or use --backend cpu",
-                      "dense");
+    TaskContext::fail(QUADRILLE_INVALID_INPUT,
+                      "OpenBLAS belongs to the CPU: leave it out, or give threads for its products", "dense");
   }
 }
 
@@ -222,17 +267,53 @@ StudyOptions options_of(const TaskContext& context, bool on_ranks) {
   return options;
 }
 
-/// Throws NotEnoughMemory unless the host has room for A and B, and, without a filter, for C too, at `occupation`.
-void require_memory_for(const TaskContext& context, const MatrixGrid* grid, double occupation, bool single) {
-  const std::vector<double> kinds = [&] {
-    const std::vector<std::int32_t> sizes = kinds_of(context);
-    return std::vector<double>(sizes.begin(), sizes.end());
-  }();
-  const double size = std::accumulate(kinds.begin(), kinds.end(), 0.0) / double(kinds.size());
+std::vector<bool> singles_of(const TaskContext& context) {
+  const std::string precision = context.text("precision");
+  if (precision == "both") return {false, true};
+  return {precision == "single"};
+}
+
+/// In the order of the rows.
+std::vector<Case> cases_of(const TaskContext& context) {
+  const std::vector<std::int32_t> kinds = kinds_of(context);
+  const double largest = *std::max_element(kinds.begin(), kinds.end());
+  const bool alone = context.boolean("each_size");
+  const bool gpu = on_gpu(context);
+  std::vector<std::pair<int, bool>> where;  // threads, on a GPU
+  for (const std::int64_t count : context.integers("threads")) where.emplace_back(int(count), false);
+  if (gpu || where.empty()) where.emplace_back(context.threads(), gpu);
+  std::vector<Case> out;
+  for (std::size_t k = 0; k < (alone ? kinds.size() : 1); ++k) {
+    for (const double occupation : context.reals("occupations")) {
+      for (const bool single : singles_of(context)) {
+        for (const auto& [threads, there] : where) {
+          out.push_back({.kinds = alone ? std::vector{kinds[k]} : kinds,
+                         .blocks = alone ? largest / kinds[k] : 1,
+                         .occupation = occupation,
+                         .single = single,
+                         .threads = threads,
+                         .on_gpu = there});
+        }
+      }
+    }
+  }
+  return out;
+}
+
+std::string title_of(const Case& one) {
+  return fmt::format("blocks of {}, occupation {:g}, {}{}", fmt::join(one.kinds, ", "), one.occupation,
+                     one.single ? "single" : "double",
+                     one.on_gpu ? std::string(", on the GPU") : fmt::format(", threads: {}", one.threads));
+}
+
+/// Throws NotEnoughMemory unless the host has room for A and B, and, without a filter, for C too.
+void require_memory_for(const TaskContext& context, const MatrixGrid* grid, const Case& one) {
+  const double occupation = one.occupation;
+  const double size = std::accumulate(one.kinds.begin(), one.kinds.end(), 0.0) / double(one.kinds.size());
   const bool symmetric = context.boolean("symmetric");
-  const double m = blocks_along(context, "m"), n = symmetric ? m : blocks_along(context, "n"),
-               k = symmetric ? m : blocks_along(context, "k");
-  const double block = size * size * (single ? sizeof(float) : sizeof(double)) + sizeof(std::int32_t);
+  const double m = blocks_along(context, "m", one), n = symmetric ? m : blocks_along(context, "n", one),
+               k = symmetric ? m : blocks_along(context, "k", one);
+  const double block = size * size * (one.single ? sizeof(float) : sizeof(double)) + sizeof(std::int32_t);
   const double of_c = 1 - std::pow(1 - occupation * occupation, k);
   double blocks = symmetric ? occupation * m * m / 2 : occupation * (m * k + k * n);
   if (context.real("eps") == 0) blocks += of_c * m * n / (symmetric ? 2 : 1);
@@ -249,39 +330,37 @@ void require_memory_for(const TaskContext& context, const MatrixGrid* grid, doub
 void run_multiply(const TaskContext& context) {
   check_multiply(context);
   const std::shared_ptr<const MatrixGrid> grid = grid_of(context);
-  const StudyOptions options = options_of(context, grid != nullptr);
+  StudyOptions options = options_of(context, grid != nullptr);
+  const bool gpu = options.on_gpu, pinned = options.pinned, dense = options.dense;
   std::optional<DeviceLinkRates> link;
-  if (options.pinned) link = with_cuda<DeviceLinkRates>([](auto) { return device_link_rates(); });
-  const std::vector<double> occupations = context.reals("occupations");
-  const std::string precision = context.text("precision");
-  std::vector<bool> singles;
-  if (precision != "single") singles.push_back(false);
-  if (precision == "single" || precision == "both") singles.push_back(true);
-  const double most = *std::max_element(occupations.begin(), occupations.end());
-  all_or_none(context.ranks(), [&] { require_memory_for(context, grid.get(), most, precision == "single"); });
+  if (pinned) link = with_cuda<DeviceLinkRates>([](auto) { return device_link_rates(); });
+  const std::vector<Case> cases = cases_of(context);
+  all_or_none(context.ranks(), [&] {
+    for (const Case& one : cases) require_memory_for(context, grid.get(), one);
+  });
   Json rows = Json::array();
-  std::size_t problem_number = 0;
-  for (const double occupation : occupations) {
-    for (const bool single : singles) {
-      const StudyProblem problem = problem_of(context, grid, occupation, single);
-      const std::string what = fmt::format("occupation {:g}, {}", occupation, single ? "single" : "double");
-      const auto progress = [&](int done, int of) {
-        const double all = double(occupations.size() * singles.size());
-        context.progress_or_stop(what, (double(problem_number) + double(done) / of) / all);
-      };
-      for (const StudyRow& row : measure_products(problem, options, progress)) {
-        rows.push_back(row_json(problem, row, options.on_gpu, link));
-        log().info("{}: {}, {}: {:.3g} s, {:.4g} GFLOP/s, {:.3g} skipped", context.task_name(), what,
-                   (options.on_gpu ? "cuda" : to_string(row.driver)) + (row.mixed ? ", mixed" : ""), row.seconds,
-                   row.report.flops / row.seconds * 1e-9, double(row.report.skipped));
-      }
-      ++problem_number;
+  for (std::size_t number = 0; number < cases.size(); ++number) {
+    const Case& one = cases[number];
+    const CallThreads threads(one.threads);
+    options.on_gpu = one.on_gpu;
+    options.pinned = pinned && one.on_gpu;
+    options.dense = dense && !one.on_gpu;
+    const StudyProblem problem = problem_of(context, grid, one);
+    const std::string what = title_of(one);
+    const auto progress = [&](int done, int of) {
+      context.progress_or_stop(what, (double(number) + double(done) / of) / double(cases.size()));
+    };
+    for (const StudyRow& row : measure_products(problem, options, progress)) {
+      rows.push_back(row_json(problem, row, one, one.on_gpu ? link : std::nullopt));
+      log().info("{}: {}, {}: {:.3g} s, {:.4g} GFLOP/s, {:.3g} skipped", context.task_name(), what,
+                 (one.on_gpu ? "cuda" : to_string(row.driver)) + (row.mixed ? ", mixed" : ""), row.seconds,
+                 row.report.flops / row.seconds * 1e-9, double(row.report.skipped));
     }
   }
-  if (options.on_gpu) with_cuda([&](auto) { release_windows(grid); });
+  if (gpu) with_cuda([&](auto) { release_windows(grid); });
   report_study(context, "block_products",
-               {{"memory", memory_json(options.on_gpu, link)},
-                {"backend", options.on_gpu ? "cuda" : "cpu"},
+               {{"memory", memory_json(gpu, link)},
+                {"backend", gpu ? "cuda" : "cpu"},
                 {"threads", context.threads()},
                 {"grid", grid ? Json{grid->rows(), grid->columns()} : Json{1, 1}},
                 {"isa", to_string(active_isa())},

@@ -7,7 +7,7 @@
 
 namespace quadrille::block_dft {
 
-constexpr std::size_t multiply_parameter_count = 19;
+constexpr std::size_t multiply_parameter_count = 21;
 extern const quadrille_parameter multiply_parameters[multiply_parameter_count];
 
 void check_multiply(const TaskContext& context);
