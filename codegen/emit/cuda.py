@@ -18,6 +18,7 @@ are told, so that there is one with and one without site-local terms.
 
 import typing
 
+from codegen.contraction import contracted
 from codegen.emit.common import (
     COLORS,
     HALF_SPINOR,
@@ -49,7 +50,6 @@ from codegen.emit.common import (
     when,
     z_lines,
 )
-from codegen.emit.contraction import contracted
 
 # The type of a group by its numbers, widest first (core/layout/grouped_layout.h).
 VECTORS = {
@@ -61,8 +61,8 @@ REAL = {"double": "double", "single": "float", "half": "float"}
 # Threads of a block at most, and blocks of a multiprocessor at least: the registers that won by measurement (168 in
 # double, 128 in single and half).
 BOUNDS = {"double": (128, 3), "single": (512, 1), "half": (512, 1)}
-# The order in which a link's rows are multiplied in double (spins_together): the one of all six with which nvcc 13.0
-# needs no local memory for any kernel on compute capability 9.0 (on 8.0 up to 40 bytes).
+# The order in which a link's rows are multiplied in double (spins_together): the one of all six with which nvcc 13.0 needs
+# least local memory on compute capability 9.0 (8 bytes; on 8.0 up to 40).
 ROWS = (0, 2, 1)
 # The slices that a thread has of its block's column (dirac/cuda/hop.cuh), by measurement. In double a loop takes registers
 # that the body needs.

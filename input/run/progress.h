@@ -52,7 +52,7 @@ class ProgressLine {
 
   std::string task_;
   int solves_;
-  int solve_ = 0, last_ = 0;  ///< at work, from 1
+  int solve_ = 0, last_ = 0;       ///< at work, from 1
   std::vector<double> residuals_;  ///< of these
   const ProgressListener* listener_;
   bool active_;

@@ -13,7 +13,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 sys.dont_write_bytecode = True
 
-from codegen import gen, spin  # noqa: E402
+from codegen import contraction, gen, spin  # noqa: E402
 from codegen.emit import cuda  # noqa: E402
 from codegen.operators import wilson  # noqa: E402
 
@@ -21,6 +21,37 @@ from codegen.operators import wilson  # noqa: E402
 def generated(folder):
     gen.generate(folder)
     return {path.name: path.read_text() for path in folder.iterdir()}
+
+
+class Contraction(unittest.TestCase):
+    def test_sums_of_products_keep_their_value(self):
+        """In whole numbers, where nothing is rounded, a statement and its fused form give the same."""
+        randint = random.Random(int(os.environ.get("QUADRILLE_SEED", random.randrange(2**32)))).randint
+        leaves = ["a", "b", "f(c + d)", "g[1]", "-e", "half<1, 2>(k)"]
+        for _ in range(300):
+            factors = lambda: " * ".join(leaves[randint(0, 5)] for _ in range(randint(1, 3)))
+            expression = factors() + "".join(f" {'+-'[randint(0, 1)]} {factors()}" for _ in range(randint(0, 4)))
+            line = f"    x {['=', '+=', '-='][randint(0, 2)]} {expression};  // {expression}"
+            fused = contraction.contracted_line(line)
+            with self.subTest(line=line, fused=fused):
+                self.assertEqual(self.value(fused), self.value(line))
+                self.assertEqual(fused.split("//")[1], line.split("//")[1])
+
+    def test_every_product_behind_another_term_is_fused(self):
+        for line, fused in (("  v = a * b - c * d;", "  v = fused<Real>(-c, d, a * b);"),
+                            ("const Real v = a * b + c;", "const Real v = fused<Real>(a, b, c);"),
+                            ("  v -= s * t * u;", "  v = fused<Real>(-s * t, u, v);"),
+                            ("  v = a * (b + c);", "  v = a * (b + c);"),
+                            ("  Real v = a + b;", "  Real v = a + b;")):
+            self.assertEqual(contraction.contracted_line(line), fused)
+
+    @staticmethod
+    def value(line):
+        known = {"a": 3, "b": -7, "c": 2, "d": 11, "e": 13, "k": 5, "x": 17, "g": [0, 19], "f": lambda y: 3 * y + 1,
+                 "fused": lambda y, z, w: y * z + w, "half": lambda y: y - 29}
+        code = re.sub(r"<\w+(, \w+)*>", "", line.split(";")[0]).strip()
+        exec(code, known)
+        return known["x"]
 
 
 class Generator(unittest.TestCase):

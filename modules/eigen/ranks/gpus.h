@@ -44,9 +44,9 @@ struct GpuProblem {
 };
 
 /// As solve_on_device(): Cholesky factor, standard form and band by columns in turns; bulge chasing on every GPU again,
-/// which takes GPUs of one kind; subtrees of divide and conquer by each GPU, the merges above them on every one; vectors
-/// in equal shares, which need no others on their way back. The same bits in every run on as many GPUs of a kind. Errors
-/// besides: ErrorCode::unsupported where GPUs do not agree on eigenvalues.
+/// which takes GPUs of one kind; subtrees of divide and conquer by each GPU, the merges above them on every one;
+/// vectors in equal shares, which need no others on their way back. The same bits in every run on as many GPUs of a
+/// kind. Errors besides: ErrorCode::unsupported where GPUs do not agree on eigenvalues.
 template <class T>
 QUADRILLE_API SpreadPairs<T> solve_on_gpus(const GpuProblem<T>& problem);
 

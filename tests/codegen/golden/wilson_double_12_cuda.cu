@@ -66,12 +66,12 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopShared& args, cons
     const Real u12r = l5.x;
     const Real u12i = l5.y;
     // row 2 = conj(row 0 x row 1)
-    const Real u20r = u01r * u12r - u01i * u12i - u02r * u11r + u02i * u11i;
-    const Real u20i = u02r * u11i + u02i * u11r - u01r * u12i - u01i * u12r;
-    const Real u21r = u02r * u10r - u02i * u10i - u00r * u12r + u00i * u12i;
-    const Real u21i = u00r * u12i + u00i * u12r - u02r * u10i - u02i * u10r;
-    const Real u22r = u00r * u11r - u00i * u11i - u01r * u10r + u01i * u10i;
-    const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
+    const Real u20r = fused<Real>(u02i, u11i, fused<Real>(-u02r, u11r, fused<Real>(-u01i, u12i, u01r * u12r)));
+    const Real u20i = fused<Real>(-u01i, u12r, fused<Real>(-u01r, u12i, fused<Real>(u02i, u11r, u02r * u11i)));
+    const Real u21r = fused<Real>(u00i, u12i, fused<Real>(-u00r, u12r, fused<Real>(-u02i, u10i, u02r * u10r)));
+    const Real u21i = fused<Real>(-u02i, u10r, fused<Real>(-u02r, u10i, fused<Real>(u00i, u12r, u00r * u12i)));
+    const Real u22r = fused<Real>(u01i, u10i, fused<Real>(-u01r, u10r, fused<Real>(-u00i, u11i, u00r * u11r)));
+    const Real u22i = fused<Real>(-u00i, u11r, fused<Real>(-u00r, u11i, fused<Real>(u01i, u10r, u01r * u10i)));
     QUADRILLE_UNROLL
     for (int call = 0; call < calls; ++call) {
       [[maybe_unused]] Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
@@ -101,22 +101,22 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopShared& args, cons
       Real h12i = p5.y - q2.x;
       {
         Real v00r, v00i;
-        v00r = u00r * h00r - u00i * h00i + u01r * h01r - u01i * h01i + u02r * h02r - u02i * h02i;
-        v00i = u00r * h00i + u00i * h00r + u01r * h01i + u01i * h01r + u02r * h02i + u02i * h02r;
+        v00r = fused<Real>(-u02i, h02i, fused<Real>(u02r, h02r, fused<Real>(-u01i, h01i, fused<Real>(u01r, h01r, fused<Real>(-u00i, h00i, u00r * h00r)))));
+        v00i = fused<Real>(u02i, h02r, fused<Real>(u02r, h02i, fused<Real>(u01i, h01r, fused<Real>(u01r, h01i, fused<Real>(u00i, h00r, u00r * h00i)))));
         a00r = factor * v00r;
         a00i = factor * v00i;
         a30r = -factor * v00i;
         a30i = factor * v00r;
         Real v02r, v02i;
-        v02r = u20r * h00r - u20i * h00i + u21r * h01r - u21i * h01i + u22r * h02r - u22i * h02i;
-        v02i = u20r * h00i + u20i * h00r + u21r * h01i + u21i * h01r + u22r * h02i + u22i * h02r;
+        v02r = fused<Real>(-u22i, h02i, fused<Real>(u22r, h02r, fused<Real>(-u21i, h01i, fused<Real>(u21r, h01r, fused<Real>(-u20i, h00i, u20r * h00r)))));
+        v02i = fused<Real>(u22i, h02r, fused<Real>(u22r, h02i, fused<Real>(u21i, h01r, fused<Real>(u21r, h01i, fused<Real>(u20i, h00r, u20r * h00i)))));
         a02r = factor * v02r;
         a02i = factor * v02i;
         a32r = -factor * v02i;
         a32i = factor * v02r;
         Real v01r, v01i;
-        v01r = u10r * h00r - u10i * h00i + u11r * h01r - u11i * h01i + u12r * h02r - u12i * h02i;
-        v01i = u10r * h00i + u10i * h00r + u11r * h01i + u11i * h01r + u12r * h02i + u12i * h02r;
+        v01r = fused<Real>(-u12i, h02i, fused<Real>(u12r, h02r, fused<Real>(-u11i, h01i, fused<Real>(u11r, h01r, fused<Real>(-u10i, h00i, u10r * h00r)))));
+        v01i = fused<Real>(u12i, h02r, fused<Real>(u12r, h02i, fused<Real>(u11i, h01r, fused<Real>(u11r, h01i, fused<Real>(u10i, h00r, u10r * h00i)))));
         a01r = factor * v01r;
         a01i = factor * v01i;
         a31r = -factor * v01i;
@@ -124,22 +124,22 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopShared& args, cons
       }
       {
         Real v10r, v10i;
-        v10r = u00r * h10r - u00i * h10i + u01r * h11r - u01i * h11i + u02r * h12r - u02i * h12i;
-        v10i = u00r * h10i + u00i * h10r + u01r * h11i + u01i * h11r + u02r * h12i + u02i * h12r;
+        v10r = fused<Real>(-u02i, h12i, fused<Real>(u02r, h12r, fused<Real>(-u01i, h11i, fused<Real>(u01r, h11r, fused<Real>(-u00i, h10i, u00r * h10r)))));
+        v10i = fused<Real>(u02i, h12r, fused<Real>(u02r, h12i, fused<Real>(u01i, h11r, fused<Real>(u01r, h11i, fused<Real>(u00i, h10r, u00r * h10i)))));
         a10r = factor * v10r;
         a10i = factor * v10i;
         a20r = -factor * v10i;
         a20i = factor * v10r;
         Real v12r, v12i;
-        v12r = u20r * h10r - u20i * h10i + u21r * h11r - u21i * h11i + u22r * h12r - u22i * h12i;
-        v12i = u20r * h10i + u20i * h10r + u21r * h11i + u21i * h11r + u22r * h12i + u22i * h12r;
+        v12r = fused<Real>(-u22i, h12i, fused<Real>(u22r, h12r, fused<Real>(-u21i, h11i, fused<Real>(u21r, h11r, fused<Real>(-u20i, h10i, u20r * h10r)))));
+        v12i = fused<Real>(u22i, h12r, fused<Real>(u22r, h12i, fused<Real>(u21i, h11r, fused<Real>(u21r, h11i, fused<Real>(u20i, h10r, u20r * h10i)))));
         a12r = factor * v12r;
         a12i = factor * v12i;
         a22r = -factor * v12i;
         a22i = factor * v12r;
         Real v11r, v11i;
-        v11r = u10r * h10r - u10i * h10i + u11r * h11r - u11i * h11i + u12r * h12r - u12i * h12i;
-        v11i = u10r * h10i + u10i * h10r + u11r * h11i + u11i * h11r + u12r * h12i + u12i * h12r;
+        v11r = fused<Real>(-u12i, h12i, fused<Real>(u12r, h12r, fused<Real>(-u11i, h11i, fused<Real>(u11r, h11r, fused<Real>(-u10i, h10i, u10r * h10r)))));
+        v11i = fused<Real>(u12i, h12r, fused<Real>(u12r, h12i, fused<Real>(u11i, h11r, fused<Real>(u11r, h11i, fused<Real>(u10i, h10r, u10r * h10i)))));
         a11r = factor * v11r;
         a11i = factor * v11i;
         a21r = -factor * v11i;
@@ -198,12 +198,12 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopShared& args, cons
     const Real u12r = l5.x;
     const Real u12i = l5.y;
     // row 2 = conj(row 0 x row 1)
-    const Real u20r = u01r * u12r - u01i * u12i - u02r * u11r + u02i * u11i;
-    const Real u20i = u02r * u11i + u02i * u11r - u01r * u12i - u01i * u12r;
-    const Real u21r = u02r * u10r - u02i * u10i - u00r * u12r + u00i * u12i;
-    const Real u21i = u00r * u12i + u00i * u12r - u02r * u10i - u02i * u10r;
-    const Real u22r = u00r * u11r - u00i * u11i - u01r * u10r + u01i * u10i;
-    const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
+    const Real u20r = fused<Real>(u02i, u11i, fused<Real>(-u02r, u11r, fused<Real>(-u01i, u12i, u01r * u12r)));
+    const Real u20i = fused<Real>(-u01i, u12r, fused<Real>(-u01r, u12i, fused<Real>(u02i, u11r, u02r * u11i)));
+    const Real u21r = fused<Real>(u00i, u12i, fused<Real>(-u00r, u12r, fused<Real>(-u02i, u10i, u02r * u10r)));
+    const Real u21i = fused<Real>(-u02i, u10r, fused<Real>(-u02r, u10i, fused<Real>(u00i, u12r, u00r * u12i)));
+    const Real u22r = fused<Real>(u01i, u10i, fused<Real>(-u01r, u10r, fused<Real>(-u00i, u11i, u00r * u11r)));
+    const Real u22i = fused<Real>(-u00i, u11r, fused<Real>(-u00r, u11i, fused<Real>(u01i, u10r, u01r * u10i)));
     QUADRILLE_UNROLL
     for (int call = 0; call < calls; ++call) {
       [[maybe_unused]] Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
@@ -233,49 +233,49 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopShared& args, cons
       Real h12i = p5.y + q2.x;
       {
         Real v00r, v00i;
-        v00r = u00r * h00r + u00i * h00i + u10r * h01r + u10i * h01i + u20r * h02r + u20i * h02i;
-        v00i = u00r * h00i - u00i * h00r + u10r * h01i - u10i * h01r + u20r * h02i - u20i * h02r;
-        a00r += factor * v00r;
-        a00i += factor * v00i;
-        a30r += factor * v00i;
-        a30i -= factor * v00r;
+        v00r = fused<Real>(u20i, h02i, fused<Real>(u20r, h02r, fused<Real>(u10i, h01i, fused<Real>(u10r, h01r, fused<Real>(u00i, h00i, u00r * h00r)))));
+        v00i = fused<Real>(-u20i, h02r, fused<Real>(u20r, h02i, fused<Real>(-u10i, h01r, fused<Real>(u10r, h01i, fused<Real>(-u00i, h00r, u00r * h00i)))));
+        a00r = fused<Real>(factor, v00r, a00r);
+        a00i = fused<Real>(factor, v00i, a00i);
+        a30r = fused<Real>(factor, v00i, a30r);
+        a30i = fused<Real>(-factor, v00r, a30i);
         Real v02r, v02i;
-        v02r = u02r * h00r + u02i * h00i + u12r * h01r + u12i * h01i + u22r * h02r + u22i * h02i;
-        v02i = u02r * h00i - u02i * h00r + u12r * h01i - u12i * h01r + u22r * h02i - u22i * h02r;
-        a02r += factor * v02r;
-        a02i += factor * v02i;
-        a32r += factor * v02i;
-        a32i -= factor * v02r;
+        v02r = fused<Real>(u22i, h02i, fused<Real>(u22r, h02r, fused<Real>(u12i, h01i, fused<Real>(u12r, h01r, fused<Real>(u02i, h00i, u02r * h00r)))));
+        v02i = fused<Real>(-u22i, h02r, fused<Real>(u22r, h02i, fused<Real>(-u12i, h01r, fused<Real>(u12r, h01i, fused<Real>(-u02i, h00r, u02r * h00i)))));
+        a02r = fused<Real>(factor, v02r, a02r);
+        a02i = fused<Real>(factor, v02i, a02i);
+        a32r = fused<Real>(factor, v02i, a32r);
+        a32i = fused<Real>(-factor, v02r, a32i);
         Real v01r, v01i;
-        v01r = u01r * h00r + u01i * h00i + u11r * h01r + u11i * h01i + u21r * h02r + u21i * h02i;
-        v01i = u01r * h00i - u01i * h00r + u11r * h01i - u11i * h01r + u21r * h02i - u21i * h02r;
-        a01r += factor * v01r;
-        a01i += factor * v01i;
-        a31r += factor * v01i;
-        a31i -= factor * v01r;
+        v01r = fused<Real>(u21i, h02i, fused<Real>(u21r, h02r, fused<Real>(u11i, h01i, fused<Real>(u11r, h01r, fused<Real>(u01i, h00i, u01r * h00r)))));
+        v01i = fused<Real>(-u21i, h02r, fused<Real>(u21r, h02i, fused<Real>(-u11i, h01r, fused<Real>(u11r, h01i, fused<Real>(-u01i, h00r, u01r * h00i)))));
+        a01r = fused<Real>(factor, v01r, a01r);
+        a01i = fused<Real>(factor, v01i, a01i);
+        a31r = fused<Real>(factor, v01i, a31r);
+        a31i = fused<Real>(-factor, v01r, a31i);
       }
       {
         Real v10r, v10i;
-        v10r = u00r * h10r + u00i * h10i + u10r * h11r + u10i * h11i + u20r * h12r + u20i * h12i;
-        v10i = u00r * h10i - u00i * h10r + u10r * h11i - u10i * h11r + u20r * h12i - u20i * h12r;
-        a10r += factor * v10r;
-        a10i += factor * v10i;
-        a20r += factor * v10i;
-        a20i -= factor * v10r;
+        v10r = fused<Real>(u20i, h12i, fused<Real>(u20r, h12r, fused<Real>(u10i, h11i, fused<Real>(u10r, h11r, fused<Real>(u00i, h10i, u00r * h10r)))));
+        v10i = fused<Real>(-u20i, h12r, fused<Real>(u20r, h12i, fused<Real>(-u10i, h11r, fused<Real>(u10r, h11i, fused<Real>(-u00i, h10r, u00r * h10i)))));
+        a10r = fused<Real>(factor, v10r, a10r);
+        a10i = fused<Real>(factor, v10i, a10i);
+        a20r = fused<Real>(factor, v10i, a20r);
+        a20i = fused<Real>(-factor, v10r, a20i);
         Real v12r, v12i;
-        v12r = u02r * h10r + u02i * h10i + u12r * h11r + u12i * h11i + u22r * h12r + u22i * h12i;
-        v12i = u02r * h10i - u02i * h10r + u12r * h11i - u12i * h11r + u22r * h12i - u22i * h12r;
-        a12r += factor * v12r;
-        a12i += factor * v12i;
-        a22r += factor * v12i;
-        a22i -= factor * v12r;
+        v12r = fused<Real>(u22i, h12i, fused<Real>(u22r, h12r, fused<Real>(u12i, h11i, fused<Real>(u12r, h11r, fused<Real>(u02i, h10i, u02r * h10r)))));
+        v12i = fused<Real>(-u22i, h12r, fused<Real>(u22r, h12i, fused<Real>(-u12i, h11r, fused<Real>(u12r, h11i, fused<Real>(-u02i, h10r, u02r * h10i)))));
+        a12r = fused<Real>(factor, v12r, a12r);
+        a12i = fused<Real>(factor, v12i, a12i);
+        a22r = fused<Real>(factor, v12i, a22r);
+        a22i = fused<Real>(-factor, v12r, a22i);
         Real v11r, v11i;
-        v11r = u01r * h10r + u01i * h10i + u11r * h11r + u11i * h11i + u21r * h12r + u21i * h12i;
-        v11i = u01r * h10i - u01i * h10r + u11r * h11i - u11i * h11r + u21r * h12i - u21i * h12r;
-        a11r += factor * v11r;
-        a11i += factor * v11i;
-        a21r += factor * v11i;
-        a21i -= factor * v11r;
+        v11r = fused<Real>(u21i, h12i, fused<Real>(u21r, h12r, fused<Real>(u11i, h11i, fused<Real>(u11r, h11r, fused<Real>(u01i, h10i, u01r * h10r)))));
+        v11i = fused<Real>(-u21i, h12r, fused<Real>(u21r, h12i, fused<Real>(-u11i, h11r, fused<Real>(u11r, h11i, fused<Real>(-u01i, h10r, u01r * h10i)))));
+        a11r = fused<Real>(factor, v11r, a11r);
+        a11i = fused<Real>(factor, v11i, a11i);
+        a21r = fused<Real>(factor, v11i, a21r);
+        a21i = fused<Real>(-factor, v11r, a21i);
       }
     }
   }
@@ -330,12 +330,12 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopShared& args, cons
     const Real u12r = l5.x;
     const Real u12i = l5.y;
     // row 2 = conj(row 0 x row 1)
-    const Real u20r = u01r * u12r - u01i * u12i - u02r * u11r + u02i * u11i;
-    const Real u20i = u02r * u11i + u02i * u11r - u01r * u12i - u01i * u12r;
-    const Real u21r = u02r * u10r - u02i * u10i - u00r * u12r + u00i * u12i;
-    const Real u21i = u00r * u12i + u00i * u12r - u02r * u10i - u02i * u10r;
-    const Real u22r = u00r * u11r - u00i * u11i - u01r * u10r + u01i * u10i;
-    const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
+    const Real u20r = fused<Real>(u02i, u11i, fused<Real>(-u02r, u11r, fused<Real>(-u01i, u12i, u01r * u12r)));
+    const Real u20i = fused<Real>(-u01i, u12r, fused<Real>(-u01r, u12i, fused<Real>(u02i, u11r, u02r * u11i)));
+    const Real u21r = fused<Real>(u00i, u12i, fused<Real>(-u00r, u12r, fused<Real>(-u02i, u10i, u02r * u10r)));
+    const Real u21i = fused<Real>(-u02i, u10r, fused<Real>(-u02r, u10i, fused<Real>(u00i, u12r, u00r * u12i)));
+    const Real u22r = fused<Real>(u01i, u10i, fused<Real>(-u01r, u10r, fused<Real>(-u00i, u11i, u00r * u11r)));
+    const Real u22i = fused<Real>(-u00i, u11r, fused<Real>(-u00r, u11i, fused<Real>(u01i, u10r, u01r * u10i)));
     QUADRILLE_UNROLL
     for (int call = 0; call < calls; ++call) {
       [[maybe_unused]] Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
@@ -365,49 +365,49 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopShared& args, cons
       Real h12i = p5.y + q2.y;
       {
         Real v00r, v00i;
-        v00r = u00r * h00r - u00i * h00i + u01r * h01r - u01i * h01i + u02r * h02r - u02i * h02i;
-        v00i = u00r * h00i + u00i * h00r + u01r * h01i + u01i * h01r + u02r * h02i + u02i * h02r;
-        a00r += factor * v00r;
-        a00i += factor * v00i;
-        a30r -= factor * v00r;
-        a30i -= factor * v00i;
+        v00r = fused<Real>(-u02i, h02i, fused<Real>(u02r, h02r, fused<Real>(-u01i, h01i, fused<Real>(u01r, h01r, fused<Real>(-u00i, h00i, u00r * h00r)))));
+        v00i = fused<Real>(u02i, h02r, fused<Real>(u02r, h02i, fused<Real>(u01i, h01r, fused<Real>(u01r, h01i, fused<Real>(u00i, h00r, u00r * h00i)))));
+        a00r = fused<Real>(factor, v00r, a00r);
+        a00i = fused<Real>(factor, v00i, a00i);
+        a30r = fused<Real>(-factor, v00r, a30r);
+        a30i = fused<Real>(-factor, v00i, a30i);
         Real v02r, v02i;
-        v02r = u20r * h00r - u20i * h00i + u21r * h01r - u21i * h01i + u22r * h02r - u22i * h02i;
-        v02i = u20r * h00i + u20i * h00r + u21r * h01i + u21i * h01r + u22r * h02i + u22i * h02r;
-        a02r += factor * v02r;
-        a02i += factor * v02i;
-        a32r -= factor * v02r;
-        a32i -= factor * v02i;
+        v02r = fused<Real>(-u22i, h02i, fused<Real>(u22r, h02r, fused<Real>(-u21i, h01i, fused<Real>(u21r, h01r, fused<Real>(-u20i, h00i, u20r * h00r)))));
+        v02i = fused<Real>(u22i, h02r, fused<Real>(u22r, h02i, fused<Real>(u21i, h01r, fused<Real>(u21r, h01i, fused<Real>(u20i, h00r, u20r * h00i)))));
+        a02r = fused<Real>(factor, v02r, a02r);
+        a02i = fused<Real>(factor, v02i, a02i);
+        a32r = fused<Real>(-factor, v02r, a32r);
+        a32i = fused<Real>(-factor, v02i, a32i);
         Real v01r, v01i;
-        v01r = u10r * h00r - u10i * h00i + u11r * h01r - u11i * h01i + u12r * h02r - u12i * h02i;
-        v01i = u10r * h00i + u10i * h00r + u11r * h01i + u11i * h01r + u12r * h02i + u12i * h02r;
-        a01r += factor * v01r;
-        a01i += factor * v01i;
-        a31r -= factor * v01r;
-        a31i -= factor * v01i;
+        v01r = fused<Real>(-u12i, h02i, fused<Real>(u12r, h02r, fused<Real>(-u11i, h01i, fused<Real>(u11r, h01r, fused<Real>(-u10i, h00i, u10r * h00r)))));
+        v01i = fused<Real>(u12i, h02r, fused<Real>(u12r, h02i, fused<Real>(u11i, h01r, fused<Real>(u11r, h01i, fused<Real>(u10i, h00r, u10r * h00i)))));
+        a01r = fused<Real>(factor, v01r, a01r);
+        a01i = fused<Real>(factor, v01i, a01i);
+        a31r = fused<Real>(-factor, v01r, a31r);
+        a31i = fused<Real>(-factor, v01i, a31i);
       }
       {
         Real v10r, v10i;
-        v10r = u00r * h10r - u00i * h10i + u01r * h11r - u01i * h11i + u02r * h12r - u02i * h12i;
-        v10i = u00r * h10i + u00i * h10r + u01r * h11i + u01i * h11r + u02r * h12i + u02i * h12r;
-        a10r += factor * v10r;
-        a10i += factor * v10i;
-        a20r += factor * v10r;
-        a20i += factor * v10i;
+        v10r = fused<Real>(-u02i, h12i, fused<Real>(u02r, h12r, fused<Real>(-u01i, h11i, fused<Real>(u01r, h11r, fused<Real>(-u00i, h10i, u00r * h10r)))));
+        v10i = fused<Real>(u02i, h12r, fused<Real>(u02r, h12i, fused<Real>(u01i, h11r, fused<Real>(u01r, h11i, fused<Real>(u00i, h10r, u00r * h10i)))));
+        a10r = fused<Real>(factor, v10r, a10r);
+        a10i = fused<Real>(factor, v10i, a10i);
+        a20r = fused<Real>(factor, v10r, a20r);
+        a20i = fused<Real>(factor, v10i, a20i);
         Real v12r, v12i;
-        v12r = u20r * h10r - u20i * h10i + u21r * h11r - u21i * h11i + u22r * h12r - u22i * h12i;
-        v12i = u20r * h10i + u20i * h10r + u21r * h11i + u21i * h11r + u22r * h12i + u22i * h12r;
-        a12r += factor * v12r;
-        a12i += factor * v12i;
-        a22r += factor * v12r;
-        a22i += factor * v12i;
+        v12r = fused<Real>(-u22i, h12i, fused<Real>(u22r, h12r, fused<Real>(-u21i, h11i, fused<Real>(u21r, h11r, fused<Real>(-u20i, h10i, u20r * h10r)))));
+        v12i = fused<Real>(u22i, h12r, fused<Real>(u22r, h12i, fused<Real>(u21i, h11r, fused<Real>(u21r, h11i, fused<Real>(u20i, h10r, u20r * h10i)))));
+        a12r = fused<Real>(factor, v12r, a12r);
+        a12i = fused<Real>(factor, v12i, a12i);
+        a22r = fused<Real>(factor, v12r, a22r);
+        a22i = fused<Real>(factor, v12i, a22i);
         Real v11r, v11i;
-        v11r = u10r * h10r - u10i * h10i + u11r * h11r - u11i * h11i + u12r * h12r - u12i * h12i;
-        v11i = u10r * h10i + u10i * h10r + u11r * h11i + u11i * h11r + u12r * h12i + u12i * h12r;
-        a11r += factor * v11r;
-        a11i += factor * v11i;
-        a21r += factor * v11r;
-        a21i += factor * v11i;
+        v11r = fused<Real>(-u12i, h12i, fused<Real>(u12r, h12r, fused<Real>(-u11i, h11i, fused<Real>(u11r, h11r, fused<Real>(-u10i, h10i, u10r * h10r)))));
+        v11i = fused<Real>(u12i, h12r, fused<Real>(u12r, h12i, fused<Real>(u11i, h11r, fused<Real>(u11r, h11i, fused<Real>(u10i, h10r, u10r * h10i)))));
+        a11r = fused<Real>(factor, v11r, a11r);
+        a11i = fused<Real>(factor, v11i, a11i);
+        a21r = fused<Real>(factor, v11r, a21r);
+        a21i = fused<Real>(factor, v11i, a21i);
       }
     }
   }
@@ -462,12 +462,12 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopShared& args, cons
     const Real u12r = l5.x;
     const Real u12i = l5.y;
     // row 2 = conj(row 0 x row 1)
-    const Real u20r = u01r * u12r - u01i * u12i - u02r * u11r + u02i * u11i;
-    const Real u20i = u02r * u11i + u02i * u11r - u01r * u12i - u01i * u12r;
-    const Real u21r = u02r * u10r - u02i * u10i - u00r * u12r + u00i * u12i;
-    const Real u21i = u00r * u12i + u00i * u12r - u02r * u10i - u02i * u10r;
-    const Real u22r = u00r * u11r - u00i * u11i - u01r * u10r + u01i * u10i;
-    const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
+    const Real u20r = fused<Real>(u02i, u11i, fused<Real>(-u02r, u11r, fused<Real>(-u01i, u12i, u01r * u12r)));
+    const Real u20i = fused<Real>(-u01i, u12r, fused<Real>(-u01r, u12i, fused<Real>(u02i, u11r, u02r * u11i)));
+    const Real u21r = fused<Real>(u00i, u12i, fused<Real>(-u00r, u12r, fused<Real>(-u02i, u10i, u02r * u10r)));
+    const Real u21i = fused<Real>(-u02i, u10r, fused<Real>(-u02r, u10i, fused<Real>(u00i, u12r, u00r * u12i)));
+    const Real u22r = fused<Real>(u01i, u10i, fused<Real>(-u01r, u10r, fused<Real>(-u00i, u11i, u00r * u11r)));
+    const Real u22i = fused<Real>(-u00i, u11r, fused<Real>(-u00r, u11i, fused<Real>(u01i, u10r, u01r * u10i)));
     QUADRILLE_UNROLL
     for (int call = 0; call < calls; ++call) {
       [[maybe_unused]] Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
@@ -497,49 +497,49 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopShared& args, cons
       Real h12i = p5.y - q2.y;
       {
         Real v00r, v00i;
-        v00r = u00r * h00r + u00i * h00i + u10r * h01r + u10i * h01i + u20r * h02r + u20i * h02i;
-        v00i = u00r * h00i - u00i * h00r + u10r * h01i - u10i * h01r + u20r * h02i - u20i * h02r;
-        a00r += factor * v00r;
-        a00i += factor * v00i;
-        a30r += factor * v00r;
-        a30i += factor * v00i;
+        v00r = fused<Real>(u20i, h02i, fused<Real>(u20r, h02r, fused<Real>(u10i, h01i, fused<Real>(u10r, h01r, fused<Real>(u00i, h00i, u00r * h00r)))));
+        v00i = fused<Real>(-u20i, h02r, fused<Real>(u20r, h02i, fused<Real>(-u10i, h01r, fused<Real>(u10r, h01i, fused<Real>(-u00i, h00r, u00r * h00i)))));
+        a00r = fused<Real>(factor, v00r, a00r);
+        a00i = fused<Real>(factor, v00i, a00i);
+        a30r = fused<Real>(factor, v00r, a30r);
+        a30i = fused<Real>(factor, v00i, a30i);
         Real v02r, v02i;
-        v02r = u02r * h00r + u02i * h00i + u12r * h01r + u12i * h01i + u22r * h02r + u22i * h02i;
-        v02i = u02r * h00i - u02i * h00r + u12r * h01i - u12i * h01r + u22r * h02i - u22i * h02r;
-        a02r += factor * v02r;
-        a02i += factor * v02i;
-        a32r += factor * v02r;
-        a32i += factor * v02i;
+        v02r = fused<Real>(u22i, h02i, fused<Real>(u22r, h02r, fused<Real>(u12i, h01i, fused<Real>(u12r, h01r, fused<Real>(u02i, h00i, u02r * h00r)))));
+        v02i = fused<Real>(-u22i, h02r, fused<Real>(u22r, h02i, fused<Real>(-u12i, h01r, fused<Real>(u12r, h01i, fused<Real>(-u02i, h00r, u02r * h00i)))));
+        a02r = fused<Real>(factor, v02r, a02r);
+        a02i = fused<Real>(factor, v02i, a02i);
+        a32r = fused<Real>(factor, v02r, a32r);
+        a32i = fused<Real>(factor, v02i, a32i);
         Real v01r, v01i;
-        v01r = u01r * h00r + u01i * h00i + u11r * h01r + u11i * h01i + u21r * h02r + u21i * h02i;
-        v01i = u01r * h00i - u01i * h00r + u11r * h01i - u11i * h01r + u21r * h02i - u21i * h02r;
-        a01r += factor * v01r;
-        a01i += factor * v01i;
-        a31r += factor * v01r;
-        a31i += factor * v01i;
+        v01r = fused<Real>(u21i, h02i, fused<Real>(u21r, h02r, fused<Real>(u11i, h01i, fused<Real>(u11r, h01r, fused<Real>(u01i, h00i, u01r * h00r)))));
+        v01i = fused<Real>(-u21i, h02r, fused<Real>(u21r, h02i, fused<Real>(-u11i, h01r, fused<Real>(u11r, h01i, fused<Real>(-u01i, h00r, u01r * h00i)))));
+        a01r = fused<Real>(factor, v01r, a01r);
+        a01i = fused<Real>(factor, v01i, a01i);
+        a31r = fused<Real>(factor, v01r, a31r);
+        a31i = fused<Real>(factor, v01i, a31i);
       }
       {
         Real v10r, v10i;
-        v10r = u00r * h10r + u00i * h10i + u10r * h11r + u10i * h11i + u20r * h12r + u20i * h12i;
-        v10i = u00r * h10i - u00i * h10r + u10r * h11i - u10i * h11r + u20r * h12i - u20i * h12r;
-        a10r += factor * v10r;
-        a10i += factor * v10i;
-        a20r -= factor * v10r;
-        a20i -= factor * v10i;
+        v10r = fused<Real>(u20i, h12i, fused<Real>(u20r, h12r, fused<Real>(u10i, h11i, fused<Real>(u10r, h11r, fused<Real>(u00i, h10i, u00r * h10r)))));
+        v10i = fused<Real>(-u20i, h12r, fused<Real>(u20r, h12i, fused<Real>(-u10i, h11r, fused<Real>(u10r, h11i, fused<Real>(-u00i, h10r, u00r * h10i)))));
+        a10r = fused<Real>(factor, v10r, a10r);
+        a10i = fused<Real>(factor, v10i, a10i);
+        a20r = fused<Real>(-factor, v10r, a20r);
+        a20i = fused<Real>(-factor, v10i, a20i);
         Real v12r, v12i;
-        v12r = u02r * h10r + u02i * h10i + u12r * h11r + u12i * h11i + u22r * h12r + u22i * h12i;
-        v12i = u02r * h10i - u02i * h10r + u12r * h11i - u12i * h11r + u22r * h12i - u22i * h12r;
-        a12r += factor * v12r;
-        a12i += factor * v12i;
-        a22r -= factor * v12r;
-        a22i -= factor * v12i;
+        v12r = fused<Real>(u22i, h12i, fused<Real>(u22r, h12r, fused<Real>(u12i, h11i, fused<Real>(u12r, h11r, fused<Real>(u02i, h10i, u02r * h10r)))));
+        v12i = fused<Real>(-u22i, h12r, fused<Real>(u22r, h12i, fused<Real>(-u12i, h11r, fused<Real>(u12r, h11i, fused<Real>(-u02i, h10r, u02r * h10i)))));
+        a12r = fused<Real>(factor, v12r, a12r);
+        a12i = fused<Real>(factor, v12i, a12i);
+        a22r = fused<Real>(-factor, v12r, a22r);
+        a22i = fused<Real>(-factor, v12i, a22i);
         Real v11r, v11i;
-        v11r = u01r * h10r + u01i * h10i + u11r * h11r + u11i * h11i + u21r * h12r + u21i * h12i;
-        v11i = u01r * h10i - u01i * h10r + u11r * h11i - u11i * h11r + u21r * h12i - u21i * h12r;
-        a11r += factor * v11r;
-        a11i += factor * v11i;
-        a21r -= factor * v11r;
-        a21i -= factor * v11i;
+        v11r = fused<Real>(u21i, h12i, fused<Real>(u21r, h12r, fused<Real>(u11i, h11i, fused<Real>(u11r, h11r, fused<Real>(u01i, h10i, u01r * h10r)))));
+        v11i = fused<Real>(-u21i, h12r, fused<Real>(u21r, h12i, fused<Real>(-u11i, h11r, fused<Real>(u11r, h11i, fused<Real>(-u01i, h10r, u01r * h10i)))));
+        a11r = fused<Real>(factor, v11r, a11r);
+        a11i = fused<Real>(factor, v11i, a11i);
+        a21r = fused<Real>(-factor, v11r, a21r);
+        a21i = fused<Real>(-factor, v11i, a21i);
       }
     }
   }
@@ -594,12 +594,12 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopShared& args, cons
     const Real u12r = l5.x;
     const Real u12i = l5.y;
     // row 2 = conj(row 0 x row 1)
-    const Real u20r = u01r * u12r - u01i * u12i - u02r * u11r + u02i * u11i;
-    const Real u20i = u02r * u11i + u02i * u11r - u01r * u12i - u01i * u12r;
-    const Real u21r = u02r * u10r - u02i * u10i - u00r * u12r + u00i * u12i;
-    const Real u21i = u00r * u12i + u00i * u12r - u02r * u10i - u02i * u10r;
-    const Real u22r = u00r * u11r - u00i * u11i - u01r * u10r + u01i * u10i;
-    const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
+    const Real u20r = fused<Real>(u02i, u11i, fused<Real>(-u02r, u11r, fused<Real>(-u01i, u12i, u01r * u12r)));
+    const Real u20i = fused<Real>(-u01i, u12r, fused<Real>(-u01r, u12i, fused<Real>(u02i, u11r, u02r * u11i)));
+    const Real u21r = fused<Real>(u00i, u12i, fused<Real>(-u00r, u12r, fused<Real>(-u02i, u10i, u02r * u10r)));
+    const Real u21i = fused<Real>(-u02i, u10r, fused<Real>(-u02r, u10i, fused<Real>(u00i, u12r, u00r * u12i)));
+    const Real u22r = fused<Real>(u01i, u10i, fused<Real>(-u01r, u10r, fused<Real>(-u00i, u11i, u00r * u11r)));
+    const Real u22i = fused<Real>(-u00i, u11r, fused<Real>(-u00r, u11i, fused<Real>(u01i, u10r, u01r * u10i)));
     QUADRILLE_UNROLL
     for (int call = 0; call < calls; ++call) {
       [[maybe_unused]] Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
@@ -629,49 +629,49 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopShared& args, cons
       Real h12i = p5.y + q5.x;
       {
         Real v00r, v00i;
-        v00r = u00r * h00r - u00i * h00i + u01r * h01r - u01i * h01i + u02r * h02r - u02i * h02i;
-        v00i = u00r * h00i + u00i * h00r + u01r * h01i + u01i * h01r + u02r * h02i + u02i * h02r;
-        a00r += factor * v00r;
-        a00i += factor * v00i;
-        a20r -= factor * v00i;
-        a20i += factor * v00r;
+        v00r = fused<Real>(-u02i, h02i, fused<Real>(u02r, h02r, fused<Real>(-u01i, h01i, fused<Real>(u01r, h01r, fused<Real>(-u00i, h00i, u00r * h00r)))));
+        v00i = fused<Real>(u02i, h02r, fused<Real>(u02r, h02i, fused<Real>(u01i, h01r, fused<Real>(u01r, h01i, fused<Real>(u00i, h00r, u00r * h00i)))));
+        a00r = fused<Real>(factor, v00r, a00r);
+        a00i = fused<Real>(factor, v00i, a00i);
+        a20r = fused<Real>(-factor, v00i, a20r);
+        a20i = fused<Real>(factor, v00r, a20i);
         Real v02r, v02i;
-        v02r = u20r * h00r - u20i * h00i + u21r * h01r - u21i * h01i + u22r * h02r - u22i * h02i;
-        v02i = u20r * h00i + u20i * h00r + u21r * h01i + u21i * h01r + u22r * h02i + u22i * h02r;
-        a02r += factor * v02r;
-        a02i += factor * v02i;
-        a22r -= factor * v02i;
-        a22i += factor * v02r;
+        v02r = fused<Real>(-u22i, h02i, fused<Real>(u22r, h02r, fused<Real>(-u21i, h01i, fused<Real>(u21r, h01r, fused<Real>(-u20i, h00i, u20r * h00r)))));
+        v02i = fused<Real>(u22i, h02r, fused<Real>(u22r, h02i, fused<Real>(u21i, h01r, fused<Real>(u21r, h01i, fused<Real>(u20i, h00r, u20r * h00i)))));
+        a02r = fused<Real>(factor, v02r, a02r);
+        a02i = fused<Real>(factor, v02i, a02i);
+        a22r = fused<Real>(-factor, v02i, a22r);
+        a22i = fused<Real>(factor, v02r, a22i);
         Real v01r, v01i;
-        v01r = u10r * h00r - u10i * h00i + u11r * h01r - u11i * h01i + u12r * h02r - u12i * h02i;
-        v01i = u10r * h00i + u10i * h00r + u11r * h01i + u11i * h01r + u12r * h02i + u12i * h02r;
-        a01r += factor * v01r;
-        a01i += factor * v01i;
-        a21r -= factor * v01i;
-        a21i += factor * v01r;
+        v01r = fused<Real>(-u12i, h02i, fused<Real>(u12r, h02r, fused<Real>(-u11i, h01i, fused<Real>(u11r, h01r, fused<Real>(-u10i, h00i, u10r * h00r)))));
+        v01i = fused<Real>(u12i, h02r, fused<Real>(u12r, h02i, fused<Real>(u11i, h01r, fused<Real>(u11r, h01i, fused<Real>(u10i, h00r, u10r * h00i)))));
+        a01r = fused<Real>(factor, v01r, a01r);
+        a01i = fused<Real>(factor, v01i, a01i);
+        a21r = fused<Real>(-factor, v01i, a21r);
+        a21i = fused<Real>(factor, v01r, a21i);
       }
       {
         Real v10r, v10i;
-        v10r = u00r * h10r - u00i * h10i + u01r * h11r - u01i * h11i + u02r * h12r - u02i * h12i;
-        v10i = u00r * h10i + u00i * h10r + u01r * h11i + u01i * h11r + u02r * h12i + u02i * h12r;
-        a10r += factor * v10r;
-        a10i += factor * v10i;
-        a30r += factor * v10i;
-        a30i -= factor * v10r;
+        v10r = fused<Real>(-u02i, h12i, fused<Real>(u02r, h12r, fused<Real>(-u01i, h11i, fused<Real>(u01r, h11r, fused<Real>(-u00i, h10i, u00r * h10r)))));
+        v10i = fused<Real>(u02i, h12r, fused<Real>(u02r, h12i, fused<Real>(u01i, h11r, fused<Real>(u01r, h11i, fused<Real>(u00i, h10r, u00r * h10i)))));
+        a10r = fused<Real>(factor, v10r, a10r);
+        a10i = fused<Real>(factor, v10i, a10i);
+        a30r = fused<Real>(factor, v10i, a30r);
+        a30i = fused<Real>(-factor, v10r, a30i);
         Real v12r, v12i;
-        v12r = u20r * h10r - u20i * h10i + u21r * h11r - u21i * h11i + u22r * h12r - u22i * h12i;
-        v12i = u20r * h10i + u20i * h10r + u21r * h11i + u21i * h11r + u22r * h12i + u22i * h12r;
-        a12r += factor * v12r;
-        a12i += factor * v12i;
-        a32r += factor * v12i;
-        a32i -= factor * v12r;
+        v12r = fused<Real>(-u22i, h12i, fused<Real>(u22r, h12r, fused<Real>(-u21i, h11i, fused<Real>(u21r, h11r, fused<Real>(-u20i, h10i, u20r * h10r)))));
+        v12i = fused<Real>(u22i, h12r, fused<Real>(u22r, h12i, fused<Real>(u21i, h11r, fused<Real>(u21r, h11i, fused<Real>(u20i, h10r, u20r * h10i)))));
+        a12r = fused<Real>(factor, v12r, a12r);
+        a12i = fused<Real>(factor, v12i, a12i);
+        a32r = fused<Real>(factor, v12i, a32r);
+        a32i = fused<Real>(-factor, v12r, a32i);
         Real v11r, v11i;
-        v11r = u10r * h10r - u10i * h10i + u11r * h11r - u11i * h11i + u12r * h12r - u12i * h12i;
-        v11i = u10r * h10i + u10i * h10r + u11r * h11i + u11i * h11r + u12r * h12i + u12i * h12r;
-        a11r += factor * v11r;
-        a11i += factor * v11i;
-        a31r += factor * v11i;
-        a31i -= factor * v11r;
+        v11r = fused<Real>(-u12i, h12i, fused<Real>(u12r, h12r, fused<Real>(-u11i, h11i, fused<Real>(u11r, h11r, fused<Real>(-u10i, h10i, u10r * h10r)))));
+        v11i = fused<Real>(u12i, h12r, fused<Real>(u12r, h12i, fused<Real>(u11i, h11r, fused<Real>(u11r, h11i, fused<Real>(u10i, h10r, u10r * h10i)))));
+        a11r = fused<Real>(factor, v11r, a11r);
+        a11i = fused<Real>(factor, v11i, a11i);
+        a31r = fused<Real>(factor, v11i, a31r);
+        a31i = fused<Real>(-factor, v11r, a31i);
       }
     }
   }
@@ -726,12 +726,12 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopShared& args, cons
     const Real u12r = l5.x;
     const Real u12i = l5.y;
     // row 2 = conj(row 0 x row 1)
-    const Real u20r = u01r * u12r - u01i * u12i - u02r * u11r + u02i * u11i;
-    const Real u20i = u02r * u11i + u02i * u11r - u01r * u12i - u01i * u12r;
-    const Real u21r = u02r * u10r - u02i * u10i - u00r * u12r + u00i * u12i;
-    const Real u21i = u00r * u12i + u00i * u12r - u02r * u10i - u02i * u10r;
-    const Real u22r = u00r * u11r - u00i * u11i - u01r * u10r + u01i * u10i;
-    const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
+    const Real u20r = fused<Real>(u02i, u11i, fused<Real>(-u02r, u11r, fused<Real>(-u01i, u12i, u01r * u12r)));
+    const Real u20i = fused<Real>(-u01i, u12r, fused<Real>(-u01r, u12i, fused<Real>(u02i, u11r, u02r * u11i)));
+    const Real u21r = fused<Real>(u00i, u12i, fused<Real>(-u00r, u12r, fused<Real>(-u02i, u10i, u02r * u10r)));
+    const Real u21i = fused<Real>(-u02i, u10r, fused<Real>(-u02r, u10i, fused<Real>(u00i, u12r, u00r * u12i)));
+    const Real u22r = fused<Real>(u01i, u10i, fused<Real>(-u01r, u10r, fused<Real>(-u00i, u11i, u00r * u11r)));
+    const Real u22i = fused<Real>(-u00i, u11r, fused<Real>(-u00r, u11i, fused<Real>(u01i, u10r, u01r * u10i)));
     QUADRILLE_UNROLL
     for (int call = 0; call < calls; ++call) {
       [[maybe_unused]] Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
@@ -761,49 +761,49 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopShared& args, cons
       Real h12i = p5.y - q5.x;
       {
         Real v00r, v00i;
-        v00r = u00r * h00r + u00i * h00i + u10r * h01r + u10i * h01i + u20r * h02r + u20i * h02i;
-        v00i = u00r * h00i - u00i * h00r + u10r * h01i - u10i * h01r + u20r * h02i - u20i * h02r;
-        a00r += factor * v00r;
-        a00i += factor * v00i;
-        a20r += factor * v00i;
-        a20i -= factor * v00r;
+        v00r = fused<Real>(u20i, h02i, fused<Real>(u20r, h02r, fused<Real>(u10i, h01i, fused<Real>(u10r, h01r, fused<Real>(u00i, h00i, u00r * h00r)))));
+        v00i = fused<Real>(-u20i, h02r, fused<Real>(u20r, h02i, fused<Real>(-u10i, h01r, fused<Real>(u10r, h01i, fused<Real>(-u00i, h00r, u00r * h00i)))));
+        a00r = fused<Real>(factor, v00r, a00r);
+        a00i = fused<Real>(factor, v00i, a00i);
+        a20r = fused<Real>(factor, v00i, a20r);
+        a20i = fused<Real>(-factor, v00r, a20i);
         Real v02r, v02i;
-        v02r = u02r * h00r + u02i * h00i + u12r * h01r + u12i * h01i + u22r * h02r + u22i * h02i;
-        v02i = u02r * h00i - u02i * h00r + u12r * h01i - u12i * h01r + u22r * h02i - u22i * h02r;
-        a02r += factor * v02r;
-        a02i += factor * v02i;
-        a22r += factor * v02i;
-        a22i -= factor * v02r;
+        v02r = fused<Real>(u22i, h02i, fused<Real>(u22r, h02r, fused<Real>(u12i, h01i, fused<Real>(u12r, h01r, fused<Real>(u02i, h00i, u02r * h00r)))));
+        v02i = fused<Real>(-u22i, h02r, fused<Real>(u22r, h02i, fused<Real>(-u12i, h01r, fused<Real>(u12r, h01i, fused<Real>(-u02i, h00r, u02r * h00i)))));
+        a02r = fused<Real>(factor, v02r, a02r);
+        a02i = fused<Real>(factor, v02i, a02i);
+        a22r = fused<Real>(factor, v02i, a22r);
+        a22i = fused<Real>(-factor, v02r, a22i);
         Real v01r, v01i;
-        v01r = u01r * h00r + u01i * h00i + u11r * h01r + u11i * h01i + u21r * h02r + u21i * h02i;
-        v01i = u01r * h00i - u01i * h00r + u11r * h01i - u11i * h01r + u21r * h02i - u21i * h02r;
-        a01r += factor * v01r;
-        a01i += factor * v01i;
-        a21r += factor * v01i;
-        a21i -= factor * v01r;
+        v01r = fused<Real>(u21i, h02i, fused<Real>(u21r, h02r, fused<Real>(u11i, h01i, fused<Real>(u11r, h01r, fused<Real>(u01i, h00i, u01r * h00r)))));
+        v01i = fused<Real>(-u21i, h02r, fused<Real>(u21r, h02i, fused<Real>(-u11i, h01r, fused<Real>(u11r, h01i, fused<Real>(-u01i, h00r, u01r * h00i)))));
+        a01r = fused<Real>(factor, v01r, a01r);
+        a01i = fused<Real>(factor, v01i, a01i);
+        a21r = fused<Real>(factor, v01i, a21r);
+        a21i = fused<Real>(-factor, v01r, a21i);
       }
       {
         Real v10r, v10i;
-        v10r = u00r * h10r + u00i * h10i + u10r * h11r + u10i * h11i + u20r * h12r + u20i * h12i;
-        v10i = u00r * h10i - u00i * h10r + u10r * h11i - u10i * h11r + u20r * h12i - u20i * h12r;
-        a10r += factor * v10r;
-        a10i += factor * v10i;
-        a30r -= factor * v10i;
-        a30i += factor * v10r;
+        v10r = fused<Real>(u20i, h12i, fused<Real>(u20r, h12r, fused<Real>(u10i, h11i, fused<Real>(u10r, h11r, fused<Real>(u00i, h10i, u00r * h10r)))));
+        v10i = fused<Real>(-u20i, h12r, fused<Real>(u20r, h12i, fused<Real>(-u10i, h11r, fused<Real>(u10r, h11i, fused<Real>(-u00i, h10r, u00r * h10i)))));
+        a10r = fused<Real>(factor, v10r, a10r);
+        a10i = fused<Real>(factor, v10i, a10i);
+        a30r = fused<Real>(-factor, v10i, a30r);
+        a30i = fused<Real>(factor, v10r, a30i);
         Real v12r, v12i;
-        v12r = u02r * h10r + u02i * h10i + u12r * h11r + u12i * h11i + u22r * h12r + u22i * h12i;
-        v12i = u02r * h10i - u02i * h10r + u12r * h11i - u12i * h11r + u22r * h12i - u22i * h12r;
-        a12r += factor * v12r;
-        a12i += factor * v12i;
-        a32r -= factor * v12i;
-        a32i += factor * v12r;
+        v12r = fused<Real>(u22i, h12i, fused<Real>(u22r, h12r, fused<Real>(u12i, h11i, fused<Real>(u12r, h11r, fused<Real>(u02i, h10i, u02r * h10r)))));
+        v12i = fused<Real>(-u22i, h12r, fused<Real>(u22r, h12i, fused<Real>(-u12i, h11r, fused<Real>(u12r, h11i, fused<Real>(-u02i, h10r, u02r * h10i)))));
+        a12r = fused<Real>(factor, v12r, a12r);
+        a12i = fused<Real>(factor, v12i, a12i);
+        a32r = fused<Real>(-factor, v12i, a32r);
+        a32i = fused<Real>(factor, v12r, a32i);
         Real v11r, v11i;
-        v11r = u01r * h10r + u01i * h10i + u11r * h11r + u11i * h11i + u21r * h12r + u21i * h12i;
-        v11i = u01r * h10i - u01i * h10r + u11r * h11i - u11i * h11r + u21r * h12i - u21i * h12r;
-        a11r += factor * v11r;
-        a11i += factor * v11i;
-        a31r -= factor * v11i;
-        a31i += factor * v11r;
+        v11r = fused<Real>(u21i, h12i, fused<Real>(u21r, h12r, fused<Real>(u11i, h11i, fused<Real>(u11r, h11r, fused<Real>(u01i, h10i, u01r * h10r)))));
+        v11i = fused<Real>(-u21i, h12r, fused<Real>(u21r, h12i, fused<Real>(-u11i, h11r, fused<Real>(u11r, h11i, fused<Real>(-u01i, h10r, u01r * h10i)))));
+        a11r = fused<Real>(factor, v11r, a11r);
+        a11i = fused<Real>(factor, v11i, a11i);
+        a31r = fused<Real>(-factor, v11i, a31r);
+        a31i = fused<Real>(factor, v11r, a31i);
       }
     }
   }
@@ -847,12 +847,12 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopShared& args, cons
       const Real u12r = l5.x;
       const Real u12i = l5.y;
       // row 2 = conj(row 0 x row 1)
-      const Real u20r = u01r * u12r - u01i * u12i - u02r * u11r + u02i * u11i;
-      const Real u20i = u02r * u11i + u02i * u11r - u01r * u12i - u01i * u12r;
-      const Real u21r = u02r * u10r - u02i * u10i - u00r * u12r + u00i * u12i;
-      const Real u21i = u00r * u12i + u00i * u12r - u02r * u10i - u02i * u10r;
-      const Real u22r = u00r * u11r - u00i * u11i - u01r * u10r + u01i * u10i;
-      const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
+      const Real u20r = fused<Real>(u02i, u11i, fused<Real>(-u02r, u11r, fused<Real>(-u01i, u12i, u01r * u12r)));
+      const Real u20i = fused<Real>(-u01i, u12r, fused<Real>(-u01r, u12i, fused<Real>(u02i, u11r, u02r * u11i)));
+      const Real u21r = fused<Real>(u00i, u12i, fused<Real>(-u00r, u12r, fused<Real>(-u02i, u10i, u02r * u10r)));
+      const Real u21i = fused<Real>(-u02i, u10r, fused<Real>(-u02r, u10i, fused<Real>(u00i, u12r, u00r * u12i)));
+      const Real u22r = fused<Real>(u01i, u10i, fused<Real>(-u01r, u10r, fused<Real>(-u00i, u11i, u00r * u11r)));
+      const Real u22i = fused<Real>(-u00i, u11r, fused<Real>(-u00r, u11i, fused<Real>(u01i, u10r, u01r * u10i)));
       QUADRILLE_UNROLL
       for (int call = 0; call < calls; ++call) {
         [[maybe_unused]] Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
@@ -876,37 +876,37 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopShared& args, cons
         Real h12i = q5.y;
         {
           Real v00r, v00i;
-          v00r = u00r * h00r - u00i * h00i + u01r * h01r - u01i * h01i + u02r * h02r - u02i * h02i;
-          v00i = u00r * h00i + u00i * h00r + u01r * h01i + u01i * h01r + u02r * h02i + u02i * h02r;
-          a20r += factor * v00r;
-          a20i += factor * v00i;
+          v00r = fused<Real>(-u02i, h02i, fused<Real>(u02r, h02r, fused<Real>(-u01i, h01i, fused<Real>(u01r, h01r, fused<Real>(-u00i, h00i, u00r * h00r)))));
+          v00i = fused<Real>(u02i, h02r, fused<Real>(u02r, h02i, fused<Real>(u01i, h01r, fused<Real>(u01r, h01i, fused<Real>(u00i, h00r, u00r * h00i)))));
+          a20r = fused<Real>(factor, v00r, a20r);
+          a20i = fused<Real>(factor, v00i, a20i);
           Real v02r, v02i;
-          v02r = u20r * h00r - u20i * h00i + u21r * h01r - u21i * h01i + u22r * h02r - u22i * h02i;
-          v02i = u20r * h00i + u20i * h00r + u21r * h01i + u21i * h01r + u22r * h02i + u22i * h02r;
-          a22r += factor * v02r;
-          a22i += factor * v02i;
+          v02r = fused<Real>(-u22i, h02i, fused<Real>(u22r, h02r, fused<Real>(-u21i, h01i, fused<Real>(u21r, h01r, fused<Real>(-u20i, h00i, u20r * h00r)))));
+          v02i = fused<Real>(u22i, h02r, fused<Real>(u22r, h02i, fused<Real>(u21i, h01r, fused<Real>(u21r, h01i, fused<Real>(u20i, h00r, u20r * h00i)))));
+          a22r = fused<Real>(factor, v02r, a22r);
+          a22i = fused<Real>(factor, v02i, a22i);
           Real v01r, v01i;
-          v01r = u10r * h00r - u10i * h00i + u11r * h01r - u11i * h01i + u12r * h02r - u12i * h02i;
-          v01i = u10r * h00i + u10i * h00r + u11r * h01i + u11i * h01r + u12r * h02i + u12i * h02r;
-          a21r += factor * v01r;
-          a21i += factor * v01i;
+          v01r = fused<Real>(-u12i, h02i, fused<Real>(u12r, h02r, fused<Real>(-u11i, h01i, fused<Real>(u11r, h01r, fused<Real>(-u10i, h00i, u10r * h00r)))));
+          v01i = fused<Real>(u12i, h02r, fused<Real>(u12r, h02i, fused<Real>(u11i, h01r, fused<Real>(u11r, h01i, fused<Real>(u10i, h00r, u10r * h00i)))));
+          a21r = fused<Real>(factor, v01r, a21r);
+          a21i = fused<Real>(factor, v01i, a21i);
         }
         {
           Real v10r, v10i;
-          v10r = u00r * h10r - u00i * h10i + u01r * h11r - u01i * h11i + u02r * h12r - u02i * h12i;
-          v10i = u00r * h10i + u00i * h10r + u01r * h11i + u01i * h11r + u02r * h12i + u02i * h12r;
-          a30r += factor * v10r;
-          a30i += factor * v10i;
+          v10r = fused<Real>(-u02i, h12i, fused<Real>(u02r, h12r, fused<Real>(-u01i, h11i, fused<Real>(u01r, h11r, fused<Real>(-u00i, h10i, u00r * h10r)))));
+          v10i = fused<Real>(u02i, h12r, fused<Real>(u02r, h12i, fused<Real>(u01i, h11r, fused<Real>(u01r, h11i, fused<Real>(u00i, h10r, u00r * h10i)))));
+          a30r = fused<Real>(factor, v10r, a30r);
+          a30i = fused<Real>(factor, v10i, a30i);
           Real v12r, v12i;
-          v12r = u20r * h10r - u20i * h10i + u21r * h11r - u21i * h11i + u22r * h12r - u22i * h12i;
-          v12i = u20r * h10i + u20i * h10r + u21r * h11i + u21i * h11r + u22r * h12i + u22i * h12r;
-          a32r += factor * v12r;
-          a32i += factor * v12i;
+          v12r = fused<Real>(-u22i, h12i, fused<Real>(u22r, h12r, fused<Real>(-u21i, h11i, fused<Real>(u21r, h11r, fused<Real>(-u20i, h10i, u20r * h10r)))));
+          v12i = fused<Real>(u22i, h12r, fused<Real>(u22r, h12i, fused<Real>(u21i, h11r, fused<Real>(u21r, h11i, fused<Real>(u20i, h10r, u20r * h10i)))));
+          a32r = fused<Real>(factor, v12r, a32r);
+          a32i = fused<Real>(factor, v12i, a32i);
           Real v11r, v11i;
-          v11r = u10r * h10r - u10i * h10i + u11r * h11r - u11i * h11i + u12r * h12r - u12i * h12i;
-          v11i = u10r * h10i + u10i * h10r + u11r * h11i + u11i * h11r + u12r * h12i + u12i * h12r;
-          a31r += factor * v11r;
-          a31i += factor * v11i;
+          v11r = fused<Real>(-u12i, h12i, fused<Real>(u12r, h12r, fused<Real>(-u11i, h11i, fused<Real>(u11r, h11r, fused<Real>(-u10i, h10i, u10r * h10r)))));
+          v11i = fused<Real>(u12i, h12r, fused<Real>(u12r, h12i, fused<Real>(u11i, h11r, fused<Real>(u11r, h11i, fused<Real>(u10i, h10r, u10r * h10i)))));
+          a31r = fused<Real>(factor, v11r, a31r);
+          a31i = fused<Real>(factor, v11i, a31i);
         }
       }
     } else {
@@ -931,18 +931,18 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopShared& args, cons
         Real h11i = q4.y;
         Real h12r = q5.x;
         Real h12i = q5.y;
-        a20r += factor * h00r;
-        a20i += factor * h00i;
-        a21r += factor * h01r;
-        a21i += factor * h01i;
-        a22r += factor * h02r;
-        a22i += factor * h02i;
-        a30r += factor * h10r;
-        a30i += factor * h10i;
-        a31r += factor * h11r;
-        a31i += factor * h11i;
-        a32r += factor * h12r;
-        a32i += factor * h12i;
+        a20r = fused<Real>(factor, h00r, a20r);
+        a20i = fused<Real>(factor, h00i, a20i);
+        a21r = fused<Real>(factor, h01r, a21r);
+        a21i = fused<Real>(factor, h01i, a21i);
+        a22r = fused<Real>(factor, h02r, a22r);
+        a22i = fused<Real>(factor, h02i, a22i);
+        a30r = fused<Real>(factor, h10r, a30r);
+        a30i = fused<Real>(factor, h10i, a30i);
+        a31r = fused<Real>(factor, h11r, a31r);
+        a31i = fused<Real>(factor, h11i, a31i);
+        a32r = fused<Real>(factor, h12r, a32r);
+        a32i = fused<Real>(factor, h12i, a32i);
       }
     }
   }
@@ -986,12 +986,12 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopShared& args, cons
       const Real u12r = l5.x;
       const Real u12i = l5.y;
       // row 2 = conj(row 0 x row 1)
-      const Real u20r = u01r * u12r - u01i * u12i - u02r * u11r + u02i * u11i;
-      const Real u20i = u02r * u11i + u02i * u11r - u01r * u12i - u01i * u12r;
-      const Real u21r = u02r * u10r - u02i * u10i - u00r * u12r + u00i * u12i;
-      const Real u21i = u00r * u12i + u00i * u12r - u02r * u10i - u02i * u10r;
-      const Real u22r = u00r * u11r - u00i * u11i - u01r * u10r + u01i * u10i;
-      const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
+      const Real u20r = fused<Real>(u02i, u11i, fused<Real>(-u02r, u11r, fused<Real>(-u01i, u12i, u01r * u12r)));
+      const Real u20i = fused<Real>(-u01i, u12r, fused<Real>(-u01r, u12i, fused<Real>(u02i, u11r, u02r * u11i)));
+      const Real u21r = fused<Real>(u00i, u12i, fused<Real>(-u00r, u12r, fused<Real>(-u02i, u10i, u02r * u10r)));
+      const Real u21i = fused<Real>(-u02i, u10r, fused<Real>(-u02r, u10i, fused<Real>(u00i, u12r, u00r * u12i)));
+      const Real u22r = fused<Real>(u01i, u10i, fused<Real>(-u01r, u10r, fused<Real>(-u00i, u11i, u00r * u11r)));
+      const Real u22i = fused<Real>(-u00i, u11r, fused<Real>(-u00r, u11i, fused<Real>(u01i, u10r, u01r * u10i)));
       QUADRILLE_UNROLL
       for (int call = 0; call < calls; ++call) {
         [[maybe_unused]] Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
@@ -1015,37 +1015,37 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopShared& args, cons
         Real h12i = p5.y;
         {
           Real v00r, v00i;
-          v00r = u00r * h00r + u00i * h00i + u10r * h01r + u10i * h01i + u20r * h02r + u20i * h02i;
-          v00i = u00r * h00i - u00i * h00r + u10r * h01i - u10i * h01r + u20r * h02i - u20i * h02r;
-          a00r += factor * v00r;
-          a00i += factor * v00i;
+          v00r = fused<Real>(u20i, h02i, fused<Real>(u20r, h02r, fused<Real>(u10i, h01i, fused<Real>(u10r, h01r, fused<Real>(u00i, h00i, u00r * h00r)))));
+          v00i = fused<Real>(-u20i, h02r, fused<Real>(u20r, h02i, fused<Real>(-u10i, h01r, fused<Real>(u10r, h01i, fused<Real>(-u00i, h00r, u00r * h00i)))));
+          a00r = fused<Real>(factor, v00r, a00r);
+          a00i = fused<Real>(factor, v00i, a00i);
           Real v02r, v02i;
-          v02r = u02r * h00r + u02i * h00i + u12r * h01r + u12i * h01i + u22r * h02r + u22i * h02i;
-          v02i = u02r * h00i - u02i * h00r + u12r * h01i - u12i * h01r + u22r * h02i - u22i * h02r;
-          a02r += factor * v02r;
-          a02i += factor * v02i;
+          v02r = fused<Real>(u22i, h02i, fused<Real>(u22r, h02r, fused<Real>(u12i, h01i, fused<Real>(u12r, h01r, fused<Real>(u02i, h00i, u02r * h00r)))));
+          v02i = fused<Real>(-u22i, h02r, fused<Real>(u22r, h02i, fused<Real>(-u12i, h01r, fused<Real>(u12r, h01i, fused<Real>(-u02i, h00r, u02r * h00i)))));
+          a02r = fused<Real>(factor, v02r, a02r);
+          a02i = fused<Real>(factor, v02i, a02i);
           Real v01r, v01i;
-          v01r = u01r * h00r + u01i * h00i + u11r * h01r + u11i * h01i + u21r * h02r + u21i * h02i;
-          v01i = u01r * h00i - u01i * h00r + u11r * h01i - u11i * h01r + u21r * h02i - u21i * h02r;
-          a01r += factor * v01r;
-          a01i += factor * v01i;
+          v01r = fused<Real>(u21i, h02i, fused<Real>(u21r, h02r, fused<Real>(u11i, h01i, fused<Real>(u11r, h01r, fused<Real>(u01i, h00i, u01r * h00r)))));
+          v01i = fused<Real>(-u21i, h02r, fused<Real>(u21r, h02i, fused<Real>(-u11i, h01r, fused<Real>(u11r, h01i, fused<Real>(-u01i, h00r, u01r * h00i)))));
+          a01r = fused<Real>(factor, v01r, a01r);
+          a01i = fused<Real>(factor, v01i, a01i);
         }
         {
           Real v10r, v10i;
-          v10r = u00r * h10r + u00i * h10i + u10r * h11r + u10i * h11i + u20r * h12r + u20i * h12i;
-          v10i = u00r * h10i - u00i * h10r + u10r * h11i - u10i * h11r + u20r * h12i - u20i * h12r;
-          a10r += factor * v10r;
-          a10i += factor * v10i;
+          v10r = fused<Real>(u20i, h12i, fused<Real>(u20r, h12r, fused<Real>(u10i, h11i, fused<Real>(u10r, h11r, fused<Real>(u00i, h10i, u00r * h10r)))));
+          v10i = fused<Real>(-u20i, h12r, fused<Real>(u20r, h12i, fused<Real>(-u10i, h11r, fused<Real>(u10r, h11i, fused<Real>(-u00i, h10r, u00r * h10i)))));
+          a10r = fused<Real>(factor, v10r, a10r);
+          a10i = fused<Real>(factor, v10i, a10i);
           Real v12r, v12i;
-          v12r = u02r * h10r + u02i * h10i + u12r * h11r + u12i * h11i + u22r * h12r + u22i * h12i;
-          v12i = u02r * h10i - u02i * h10r + u12r * h11i - u12i * h11r + u22r * h12i - u22i * h12r;
-          a12r += factor * v12r;
-          a12i += factor * v12i;
+          v12r = fused<Real>(u22i, h12i, fused<Real>(u22r, h12r, fused<Real>(u12i, h11i, fused<Real>(u12r, h11r, fused<Real>(u02i, h10i, u02r * h10r)))));
+          v12i = fused<Real>(-u22i, h12r, fused<Real>(u22r, h12i, fused<Real>(-u12i, h11r, fused<Real>(u12r, h11i, fused<Real>(-u02i, h10r, u02r * h10i)))));
+          a12r = fused<Real>(factor, v12r, a12r);
+          a12i = fused<Real>(factor, v12i, a12i);
           Real v11r, v11i;
-          v11r = u01r * h10r + u01i * h10i + u11r * h11r + u11i * h11i + u21r * h12r + u21i * h12i;
-          v11i = u01r * h10i - u01i * h10r + u11r * h11i - u11i * h11r + u21r * h12i - u21i * h12r;
-          a11r += factor * v11r;
-          a11i += factor * v11i;
+          v11r = fused<Real>(u21i, h12i, fused<Real>(u21r, h12r, fused<Real>(u11i, h11i, fused<Real>(u11r, h11r, fused<Real>(u01i, h10i, u01r * h10r)))));
+          v11i = fused<Real>(-u21i, h12r, fused<Real>(u21r, h12i, fused<Real>(-u11i, h11r, fused<Real>(u11r, h11i, fused<Real>(-u01i, h10r, u01r * h10i)))));
+          a11r = fused<Real>(factor, v11r, a11r);
+          a11i = fused<Real>(factor, v11i, a11i);
         }
       }
     } else {
@@ -1070,18 +1070,18 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopShared& args, cons
         Real h11i = p4.y;
         Real h12r = p5.x;
         Real h12i = p5.y;
-        a00r += factor * h00r;
-        a00i += factor * h00i;
-        a01r += factor * h01r;
-        a01i += factor * h01i;
-        a02r += factor * h02r;
-        a02i += factor * h02i;
-        a10r += factor * h10r;
-        a10i += factor * h10i;
-        a11r += factor * h11r;
-        a11i += factor * h11i;
-        a12r += factor * h12r;
-        a12i += factor * h12i;
+        a00r = fused<Real>(factor, h00r, a00r);
+        a00i = fused<Real>(factor, h00i, a00i);
+        a01r = fused<Real>(factor, h01r, a01r);
+        a01i = fused<Real>(factor, h01i, a01i);
+        a02r = fused<Real>(factor, h02r, a02r);
+        a02i = fused<Real>(factor, h02i, a02i);
+        a10r = fused<Real>(factor, h10r, a10r);
+        a10i = fused<Real>(factor, h10i, a10i);
+        a11r = fused<Real>(factor, h11r, a11r);
+        a11i = fused<Real>(factor, h11i, a11i);
+        a12r = fused<Real>(factor, h12r, a12r);
+        a12i = fused<Real>(factor, h12i, a12i);
       }
     }
   }
@@ -1093,45 +1093,45 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopShared& args, cons
       if (T(args.terms.wilson.sum_twist) != 0) {
         {
           const Real re = a00r, im = a00i;
-          a00r -= T(args.terms.wilson.sum_twist) * a20i;
-          a00i += T(args.terms.wilson.sum_twist) * a20r;
-          a20r -= T(args.terms.wilson.sum_twist) * im;
-          a20i += T(args.terms.wilson.sum_twist) * re;
+          a00r = fused<Real>(-T(args.terms.wilson.sum_twist), a20i, a00r);
+          a00i = fused<Real>(T(args.terms.wilson.sum_twist), a20r, a00i);
+          a20r = fused<Real>(-T(args.terms.wilson.sum_twist), im, a20r);
+          a20i = fused<Real>(T(args.terms.wilson.sum_twist), re, a20i);
         }
         {
           const Real re = a01r, im = a01i;
-          a01r -= T(args.terms.wilson.sum_twist) * a21i;
-          a01i += T(args.terms.wilson.sum_twist) * a21r;
-          a21r -= T(args.terms.wilson.sum_twist) * im;
-          a21i += T(args.terms.wilson.sum_twist) * re;
+          a01r = fused<Real>(-T(args.terms.wilson.sum_twist), a21i, a01r);
+          a01i = fused<Real>(T(args.terms.wilson.sum_twist), a21r, a01i);
+          a21r = fused<Real>(-T(args.terms.wilson.sum_twist), im, a21r);
+          a21i = fused<Real>(T(args.terms.wilson.sum_twist), re, a21i);
         }
         {
           const Real re = a02r, im = a02i;
-          a02r -= T(args.terms.wilson.sum_twist) * a22i;
-          a02i += T(args.terms.wilson.sum_twist) * a22r;
-          a22r -= T(args.terms.wilson.sum_twist) * im;
-          a22i += T(args.terms.wilson.sum_twist) * re;
+          a02r = fused<Real>(-T(args.terms.wilson.sum_twist), a22i, a02r);
+          a02i = fused<Real>(T(args.terms.wilson.sum_twist), a22r, a02i);
+          a22r = fused<Real>(-T(args.terms.wilson.sum_twist), im, a22r);
+          a22i = fused<Real>(T(args.terms.wilson.sum_twist), re, a22i);
         }
         {
           const Real re = a10r, im = a10i;
-          a10r -= T(args.terms.wilson.sum_twist) * a30i;
-          a10i += T(args.terms.wilson.sum_twist) * a30r;
-          a30r -= T(args.terms.wilson.sum_twist) * im;
-          a30i += T(args.terms.wilson.sum_twist) * re;
+          a10r = fused<Real>(-T(args.terms.wilson.sum_twist), a30i, a10r);
+          a10i = fused<Real>(T(args.terms.wilson.sum_twist), a30r, a10i);
+          a30r = fused<Real>(-T(args.terms.wilson.sum_twist), im, a30r);
+          a30i = fused<Real>(T(args.terms.wilson.sum_twist), re, a30i);
         }
         {
           const Real re = a11r, im = a11i;
-          a11r -= T(args.terms.wilson.sum_twist) * a31i;
-          a11i += T(args.terms.wilson.sum_twist) * a31r;
-          a31r -= T(args.terms.wilson.sum_twist) * im;
-          a31i += T(args.terms.wilson.sum_twist) * re;
+          a11r = fused<Real>(-T(args.terms.wilson.sum_twist), a31i, a11r);
+          a11i = fused<Real>(T(args.terms.wilson.sum_twist), a31r, a11i);
+          a31r = fused<Real>(-T(args.terms.wilson.sum_twist), im, a31r);
+          a31i = fused<Real>(T(args.terms.wilson.sum_twist), re, a31i);
         }
         {
           const Real re = a12r, im = a12i;
-          a12r -= T(args.terms.wilson.sum_twist) * a32i;
-          a12i += T(args.terms.wilson.sum_twist) * a32r;
-          a32r -= T(args.terms.wilson.sum_twist) * im;
-          a32i += T(args.terms.wilson.sum_twist) * re;
+          a12r = fused<Real>(-T(args.terms.wilson.sum_twist), a32i, a12r);
+          a12i = fused<Real>(T(args.terms.wilson.sum_twist), a32r, a12i);
+          a32r = fused<Real>(-T(args.terms.wilson.sum_twist), im, a32r);
+          a32i = fused<Real>(T(args.terms.wilson.sum_twist), re, a32i);
         }
       }
       if (args.terms.wilson.chiral[0] != nullptr) {
@@ -1174,30 +1174,30 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopShared& args, cons
           v32r = scalars.a * q5.x;
           v32i = scalars.a * q5.y;
           if (T(args.terms.wilson.z_twist) != 0) {
-            v00r -= T(args.terms.wilson.z_twist) * q0.y;
-            v00i += T(args.terms.wilson.z_twist) * q0.x;
-            v20r -= T(args.terms.wilson.z_twist) * p0.y;
-            v20i += T(args.terms.wilson.z_twist) * p0.x;
-            v01r -= T(args.terms.wilson.z_twist) * q1.y;
-            v01i += T(args.terms.wilson.z_twist) * q1.x;
-            v21r -= T(args.terms.wilson.z_twist) * p1.y;
-            v21i += T(args.terms.wilson.z_twist) * p1.x;
-            v02r -= T(args.terms.wilson.z_twist) * q2.y;
-            v02i += T(args.terms.wilson.z_twist) * q2.x;
-            v22r -= T(args.terms.wilson.z_twist) * p2.y;
-            v22i += T(args.terms.wilson.z_twist) * p2.x;
-            v10r -= T(args.terms.wilson.z_twist) * q3.y;
-            v10i += T(args.terms.wilson.z_twist) * q3.x;
-            v30r -= T(args.terms.wilson.z_twist) * p3.y;
-            v30i += T(args.terms.wilson.z_twist) * p3.x;
-            v11r -= T(args.terms.wilson.z_twist) * q4.y;
-            v11i += T(args.terms.wilson.z_twist) * q4.x;
-            v31r -= T(args.terms.wilson.z_twist) * p4.y;
-            v31i += T(args.terms.wilson.z_twist) * p4.x;
-            v12r -= T(args.terms.wilson.z_twist) * q5.y;
-            v12i += T(args.terms.wilson.z_twist) * q5.x;
-            v32r -= T(args.terms.wilson.z_twist) * p5.y;
-            v32i += T(args.terms.wilson.z_twist) * p5.x;
+            v00r = fused<Real>(-T(args.terms.wilson.z_twist), q0.y, v00r);
+            v00i = fused<Real>(T(args.terms.wilson.z_twist), q0.x, v00i);
+            v20r = fused<Real>(-T(args.terms.wilson.z_twist), p0.y, v20r);
+            v20i = fused<Real>(T(args.terms.wilson.z_twist), p0.x, v20i);
+            v01r = fused<Real>(-T(args.terms.wilson.z_twist), q1.y, v01r);
+            v01i = fused<Real>(T(args.terms.wilson.z_twist), q1.x, v01i);
+            v21r = fused<Real>(-T(args.terms.wilson.z_twist), p1.y, v21r);
+            v21i = fused<Real>(T(args.terms.wilson.z_twist), p1.x, v21i);
+            v02r = fused<Real>(-T(args.terms.wilson.z_twist), q2.y, v02r);
+            v02i = fused<Real>(T(args.terms.wilson.z_twist), q2.x, v02i);
+            v22r = fused<Real>(-T(args.terms.wilson.z_twist), p2.y, v22r);
+            v22i = fused<Real>(T(args.terms.wilson.z_twist), p2.x, v22i);
+            v10r = fused<Real>(-T(args.terms.wilson.z_twist), q3.y, v10r);
+            v10i = fused<Real>(T(args.terms.wilson.z_twist), q3.x, v10i);
+            v30r = fused<Real>(-T(args.terms.wilson.z_twist), p3.y, v30r);
+            v30i = fused<Real>(T(args.terms.wilson.z_twist), p3.x, v30i);
+            v11r = fused<Real>(-T(args.terms.wilson.z_twist), q4.y, v11r);
+            v11i = fused<Real>(T(args.terms.wilson.z_twist), q4.x, v11i);
+            v31r = fused<Real>(-T(args.terms.wilson.z_twist), p4.y, v31r);
+            v31i = fused<Real>(T(args.terms.wilson.z_twist), p4.x, v31i);
+            v12r = fused<Real>(-T(args.terms.wilson.z_twist), q5.y, v12r);
+            v12i = fused<Real>(T(args.terms.wilson.z_twist), q5.x, v12i);
+            v32r = fused<Real>(-T(args.terms.wilson.z_twist), p5.y, v32r);
+            v32i = fused<Real>(T(args.terms.wilson.z_twist), p5.x, v32i);
           }
         } else {
           v00r = a00r;
@@ -1262,30 +1262,30 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopShared& args, cons
             a32r = scalars.a * q5.x;
             a32i = scalars.a * q5.y;
             if (T(args.terms.wilson.z_twist) != 0) {
-              a00r -= T(args.terms.wilson.z_twist) * q0.y;
-              a00i += T(args.terms.wilson.z_twist) * q0.x;
-              a20r -= T(args.terms.wilson.z_twist) * p0.y;
-              a20i += T(args.terms.wilson.z_twist) * p0.x;
-              a01r -= T(args.terms.wilson.z_twist) * q1.y;
-              a01i += T(args.terms.wilson.z_twist) * q1.x;
-              a21r -= T(args.terms.wilson.z_twist) * p1.y;
-              a21i += T(args.terms.wilson.z_twist) * p1.x;
-              a02r -= T(args.terms.wilson.z_twist) * q2.y;
-              a02i += T(args.terms.wilson.z_twist) * q2.x;
-              a22r -= T(args.terms.wilson.z_twist) * p2.y;
-              a22i += T(args.terms.wilson.z_twist) * p2.x;
-              a10r -= T(args.terms.wilson.z_twist) * q3.y;
-              a10i += T(args.terms.wilson.z_twist) * q3.x;
-              a30r -= T(args.terms.wilson.z_twist) * p3.y;
-              a30i += T(args.terms.wilson.z_twist) * p3.x;
-              a11r -= T(args.terms.wilson.z_twist) * q4.y;
-              a11i += T(args.terms.wilson.z_twist) * q4.x;
-              a31r -= T(args.terms.wilson.z_twist) * p4.y;
-              a31i += T(args.terms.wilson.z_twist) * p4.x;
-              a12r -= T(args.terms.wilson.z_twist) * q5.y;
-              a12i += T(args.terms.wilson.z_twist) * q5.x;
-              a32r -= T(args.terms.wilson.z_twist) * p5.y;
-              a32i += T(args.terms.wilson.z_twist) * p5.x;
+              a00r = fused<Real>(-T(args.terms.wilson.z_twist), q0.y, a00r);
+              a00i = fused<Real>(T(args.terms.wilson.z_twist), q0.x, a00i);
+              a20r = fused<Real>(-T(args.terms.wilson.z_twist), p0.y, a20r);
+              a20i = fused<Real>(T(args.terms.wilson.z_twist), p0.x, a20i);
+              a01r = fused<Real>(-T(args.terms.wilson.z_twist), q1.y, a01r);
+              a01i = fused<Real>(T(args.terms.wilson.z_twist), q1.x, a01i);
+              a21r = fused<Real>(-T(args.terms.wilson.z_twist), p1.y, a21r);
+              a21i = fused<Real>(T(args.terms.wilson.z_twist), p1.x, a21i);
+              a02r = fused<Real>(-T(args.terms.wilson.z_twist), q2.y, a02r);
+              a02i = fused<Real>(T(args.terms.wilson.z_twist), q2.x, a02i);
+              a22r = fused<Real>(-T(args.terms.wilson.z_twist), p2.y, a22r);
+              a22i = fused<Real>(T(args.terms.wilson.z_twist), p2.x, a22i);
+              a10r = fused<Real>(-T(args.terms.wilson.z_twist), q3.y, a10r);
+              a10i = fused<Real>(T(args.terms.wilson.z_twist), q3.x, a10i);
+              a30r = fused<Real>(-T(args.terms.wilson.z_twist), p3.y, a30r);
+              a30i = fused<Real>(T(args.terms.wilson.z_twist), p3.x, a30i);
+              a11r = fused<Real>(-T(args.terms.wilson.z_twist), q4.y, a11r);
+              a11i = fused<Real>(T(args.terms.wilson.z_twist), q4.x, a11i);
+              a31r = fused<Real>(-T(args.terms.wilson.z_twist), p4.y, a31r);
+              a31i = fused<Real>(T(args.terms.wilson.z_twist), p4.x, a31i);
+              a12r = fused<Real>(-T(args.terms.wilson.z_twist), q5.y, a12r);
+              a12i = fused<Real>(T(args.terms.wilson.z_twist), q5.x, a12i);
+              a32r = fused<Real>(-T(args.terms.wilson.z_twist), p5.y, a32r);
+              a32i = fused<Real>(T(args.terms.wilson.z_twist), p5.x, a32i);
             }
           } else {
             a00r = a00i = a01r = a01i = a02r = a02i = a10r = a10i = a11r = a11i = a12r = a12i = a20r = a20i = a21r = a21i = a22r = a22i = a30r = a30i = a31r = a31i = a32r = a32i = Real{};
@@ -1344,108 +1344,108 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopShared& args, cons
             w12i = d5 * x12i;
             {
               const Real br = c3.x, bi = c3.y;
-              w01r += br * x00r - bi * x00i;
-              w01i += br * x00i + bi * x00r;
-              w00r += br * x01r + bi * x01i;
-              w00i += br * x01i - bi * x01r;
+              w01r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w01r));
+              w01i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w01i));
+              w00r = fused<Real>(bi, x01i, fused<Real>(br, x01r, w00r));
+              w00i = fused<Real>(-bi, x01r, fused<Real>(br, x01i, w00i));
             }
             {
               const Real br = c4.x, bi = c4.y;
-              w02r += br * x00r - bi * x00i;
-              w02i += br * x00i + bi * x00r;
-              w00r += br * x02r + bi * x02i;
-              w00i += br * x02i - bi * x02r;
+              w02r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w02r));
+              w02i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w02i));
+              w00r = fused<Real>(bi, x02i, fused<Real>(br, x02r, w00r));
+              w00i = fused<Real>(-bi, x02r, fused<Real>(br, x02i, w00i));
             }
             {
               const Real br = c5.x, bi = c5.y;
-              w02r += br * x01r - bi * x01i;
-              w02i += br * x01i + bi * x01r;
-              w01r += br * x02r + bi * x02i;
-              w01i += br * x02i - bi * x02r;
+              w02r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w02r));
+              w02i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w02i));
+              w01r = fused<Real>(bi, x02i, fused<Real>(br, x02r, w01r));
+              w01i = fused<Real>(-bi, x02r, fused<Real>(br, x02i, w01i));
             }
             {
               const Real br = c6.x, bi = c6.y;
-              w10r += br * x00r - bi * x00i;
-              w10i += br * x00i + bi * x00r;
-              w00r += br * x10r + bi * x10i;
-              w00i += br * x10i - bi * x10r;
+              w10r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w10r));
+              w10i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w10i));
+              w00r = fused<Real>(bi, x10i, fused<Real>(br, x10r, w00r));
+              w00i = fused<Real>(-bi, x10r, fused<Real>(br, x10i, w00i));
             }
             {
               const Real br = c7.x, bi = c7.y;
-              w10r += br * x01r - bi * x01i;
-              w10i += br * x01i + bi * x01r;
-              w01r += br * x10r + bi * x10i;
-              w01i += br * x10i - bi * x10r;
+              w10r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w10r));
+              w10i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w10i));
+              w01r = fused<Real>(bi, x10i, fused<Real>(br, x10r, w01r));
+              w01i = fused<Real>(-bi, x10r, fused<Real>(br, x10i, w01i));
             }
             {
               const Real br = c8.x, bi = c8.y;
-              w10r += br * x02r - bi * x02i;
-              w10i += br * x02i + bi * x02r;
-              w02r += br * x10r + bi * x10i;
-              w02i += br * x10i - bi * x10r;
+              w10r = fused<Real>(-bi, x02i, fused<Real>(br, x02r, w10r));
+              w10i = fused<Real>(bi, x02r, fused<Real>(br, x02i, w10i));
+              w02r = fused<Real>(bi, x10i, fused<Real>(br, x10r, w02r));
+              w02i = fused<Real>(-bi, x10r, fused<Real>(br, x10i, w02i));
             }
             {
               const Real br = c9.x, bi = c9.y;
-              w11r += br * x00r - bi * x00i;
-              w11i += br * x00i + bi * x00r;
-              w00r += br * x11r + bi * x11i;
-              w00i += br * x11i - bi * x11r;
+              w11r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w11r));
+              w11i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w11i));
+              w00r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w00r));
+              w00i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w00i));
             }
             {
               const Real br = c10.x, bi = c10.y;
-              w11r += br * x01r - bi * x01i;
-              w11i += br * x01i + bi * x01r;
-              w01r += br * x11r + bi * x11i;
-              w01i += br * x11i - bi * x11r;
+              w11r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w11r));
+              w11i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w11i));
+              w01r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w01r));
+              w01i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w01i));
             }
             {
               const Real br = c11.x, bi = c11.y;
-              w11r += br * x02r - bi * x02i;
-              w11i += br * x02i + bi * x02r;
-              w02r += br * x11r + bi * x11i;
-              w02i += br * x11i - bi * x11r;
+              w11r = fused<Real>(-bi, x02i, fused<Real>(br, x02r, w11r));
+              w11i = fused<Real>(bi, x02r, fused<Real>(br, x02i, w11i));
+              w02r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w02r));
+              w02i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w02i));
             }
             {
               const Real br = c12.x, bi = c12.y;
-              w11r += br * x10r - bi * x10i;
-              w11i += br * x10i + bi * x10r;
-              w10r += br * x11r + bi * x11i;
-              w10i += br * x11i - bi * x11r;
+              w11r = fused<Real>(-bi, x10i, fused<Real>(br, x10r, w11r));
+              w11i = fused<Real>(bi, x10r, fused<Real>(br, x10i, w11i));
+              w10r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w10r));
+              w10i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w10i));
             }
             {
               const Real br = c13.x, bi = c13.y;
-              w12r += br * x00r - bi * x00i;
-              w12i += br * x00i + bi * x00r;
-              w00r += br * x12r + bi * x12i;
-              w00i += br * x12i - bi * x12r;
+              w12r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w12r));
+              w12i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w12i));
+              w00r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w00r));
+              w00i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w00i));
             }
             {
               const Real br = c14.x, bi = c14.y;
-              w12r += br * x01r - bi * x01i;
-              w12i += br * x01i + bi * x01r;
-              w01r += br * x12r + bi * x12i;
-              w01i += br * x12i - bi * x12r;
+              w12r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w12r));
+              w12i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w12i));
+              w01r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w01r));
+              w01i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w01i));
             }
             {
               const Real br = c15.x, bi = c15.y;
-              w12r += br * x02r - bi * x02i;
-              w12i += br * x02i + bi * x02r;
-              w02r += br * x12r + bi * x12i;
-              w02i += br * x12i - bi * x12r;
+              w12r = fused<Real>(-bi, x02i, fused<Real>(br, x02r, w12r));
+              w12i = fused<Real>(bi, x02r, fused<Real>(br, x02i, w12i));
+              w02r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w02r));
+              w02i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w02i));
             }
             {
               const Real br = c16.x, bi = c16.y;
-              w12r += br * x10r - bi * x10i;
-              w12i += br * x10i + bi * x10r;
-              w10r += br * x12r + bi * x12i;
-              w10i += br * x12i - bi * x12r;
+              w12r = fused<Real>(-bi, x10i, fused<Real>(br, x10r, w12r));
+              w12i = fused<Real>(bi, x10r, fused<Real>(br, x10i, w12i));
+              w10r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w10r));
+              w10i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w10i));
             }
             {
               const Real br = c17.x, bi = c17.y;
-              w12r += br * x11r - bi * x11i;
-              w12i += br * x11i + bi * x11r;
-              w11r += br * x12r + bi * x12i;
-              w11i += br * x12i - bi * x12r;
+              w12r = fused<Real>(-bi, x11i, fused<Real>(br, x11r, w12r));
+              w12i = fused<Real>(bi, x11r, fused<Real>(br, x11i, w12i));
+              w11r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w11r));
+              w11i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w11i));
             }
           }
           if (T(args.terms.wilson.chiral_twist) != 0) {
@@ -1500,127 +1500,127 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopShared& args, cons
                 x12i = turn * re;
               }
               const Real d0 = c0.x;
-              w00r += d0 * x00r;
-              w00i += d0 * x00i;
+              w00r = fused<Real>(d0, x00r, w00r);
+              w00i = fused<Real>(d0, x00i, w00i);
               const Real d1 = c0.y;
-              w01r += d1 * x01r;
-              w01i += d1 * x01i;
+              w01r = fused<Real>(d1, x01r, w01r);
+              w01i = fused<Real>(d1, x01i, w01i);
               const Real d2 = c1.x;
-              w02r += d2 * x02r;
-              w02i += d2 * x02i;
+              w02r = fused<Real>(d2, x02r, w02r);
+              w02i = fused<Real>(d2, x02i, w02i);
               const Real d3 = c1.y;
-              w10r += d3 * x10r;
-              w10i += d3 * x10i;
+              w10r = fused<Real>(d3, x10r, w10r);
+              w10i = fused<Real>(d3, x10i, w10i);
               const Real d4 = c2.x;
-              w11r += d4 * x11r;
-              w11i += d4 * x11i;
+              w11r = fused<Real>(d4, x11r, w11r);
+              w11i = fused<Real>(d4, x11i, w11i);
               const Real d5 = c2.y;
-              w12r += d5 * x12r;
-              w12i += d5 * x12i;
+              w12r = fused<Real>(d5, x12r, w12r);
+              w12i = fused<Real>(d5, x12i, w12i);
               {
                 const Real br = c3.x, bi = c3.y;
-                w01r += br * x00r - bi * x00i;
-                w01i += br * x00i + bi * x00r;
-                w00r += br * x01r + bi * x01i;
-                w00i += br * x01i - bi * x01r;
+                w01r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w01r));
+                w01i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w01i));
+                w00r = fused<Real>(bi, x01i, fused<Real>(br, x01r, w00r));
+                w00i = fused<Real>(-bi, x01r, fused<Real>(br, x01i, w00i));
               }
               {
                 const Real br = c4.x, bi = c4.y;
-                w02r += br * x00r - bi * x00i;
-                w02i += br * x00i + bi * x00r;
-                w00r += br * x02r + bi * x02i;
-                w00i += br * x02i - bi * x02r;
+                w02r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w02r));
+                w02i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w02i));
+                w00r = fused<Real>(bi, x02i, fused<Real>(br, x02r, w00r));
+                w00i = fused<Real>(-bi, x02r, fused<Real>(br, x02i, w00i));
               }
               {
                 const Real br = c5.x, bi = c5.y;
-                w02r += br * x01r - bi * x01i;
-                w02i += br * x01i + bi * x01r;
-                w01r += br * x02r + bi * x02i;
-                w01i += br * x02i - bi * x02r;
+                w02r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w02r));
+                w02i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w02i));
+                w01r = fused<Real>(bi, x02i, fused<Real>(br, x02r, w01r));
+                w01i = fused<Real>(-bi, x02r, fused<Real>(br, x02i, w01i));
               }
               {
                 const Real br = c6.x, bi = c6.y;
-                w10r += br * x00r - bi * x00i;
-                w10i += br * x00i + bi * x00r;
-                w00r += br * x10r + bi * x10i;
-                w00i += br * x10i - bi * x10r;
+                w10r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w10r));
+                w10i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w10i));
+                w00r = fused<Real>(bi, x10i, fused<Real>(br, x10r, w00r));
+                w00i = fused<Real>(-bi, x10r, fused<Real>(br, x10i, w00i));
               }
               {
                 const Real br = c7.x, bi = c7.y;
-                w10r += br * x01r - bi * x01i;
-                w10i += br * x01i + bi * x01r;
-                w01r += br * x10r + bi * x10i;
-                w01i += br * x10i - bi * x10r;
+                w10r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w10r));
+                w10i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w10i));
+                w01r = fused<Real>(bi, x10i, fused<Real>(br, x10r, w01r));
+                w01i = fused<Real>(-bi, x10r, fused<Real>(br, x10i, w01i));
               }
               {
                 const Real br = c8.x, bi = c8.y;
-                w10r += br * x02r - bi * x02i;
-                w10i += br * x02i + bi * x02r;
-                w02r += br * x10r + bi * x10i;
-                w02i += br * x10i - bi * x10r;
+                w10r = fused<Real>(-bi, x02i, fused<Real>(br, x02r, w10r));
+                w10i = fused<Real>(bi, x02r, fused<Real>(br, x02i, w10i));
+                w02r = fused<Real>(bi, x10i, fused<Real>(br, x10r, w02r));
+                w02i = fused<Real>(-bi, x10r, fused<Real>(br, x10i, w02i));
               }
               {
                 const Real br = c9.x, bi = c9.y;
-                w11r += br * x00r - bi * x00i;
-                w11i += br * x00i + bi * x00r;
-                w00r += br * x11r + bi * x11i;
-                w00i += br * x11i - bi * x11r;
+                w11r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w11r));
+                w11i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w11i));
+                w00r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w00r));
+                w00i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w00i));
               }
               {
                 const Real br = c10.x, bi = c10.y;
-                w11r += br * x01r - bi * x01i;
-                w11i += br * x01i + bi * x01r;
-                w01r += br * x11r + bi * x11i;
-                w01i += br * x11i - bi * x11r;
+                w11r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w11r));
+                w11i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w11i));
+                w01r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w01r));
+                w01i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w01i));
               }
               {
                 const Real br = c11.x, bi = c11.y;
-                w11r += br * x02r - bi * x02i;
-                w11i += br * x02i + bi * x02r;
-                w02r += br * x11r + bi * x11i;
-                w02i += br * x11i - bi * x11r;
+                w11r = fused<Real>(-bi, x02i, fused<Real>(br, x02r, w11r));
+                w11i = fused<Real>(bi, x02r, fused<Real>(br, x02i, w11i));
+                w02r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w02r));
+                w02i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w02i));
               }
               {
                 const Real br = c12.x, bi = c12.y;
-                w11r += br * x10r - bi * x10i;
-                w11i += br * x10i + bi * x10r;
-                w10r += br * x11r + bi * x11i;
-                w10i += br * x11i - bi * x11r;
+                w11r = fused<Real>(-bi, x10i, fused<Real>(br, x10r, w11r));
+                w11i = fused<Real>(bi, x10r, fused<Real>(br, x10i, w11i));
+                w10r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w10r));
+                w10i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w10i));
               }
               {
                 const Real br = c13.x, bi = c13.y;
-                w12r += br * x00r - bi * x00i;
-                w12i += br * x00i + bi * x00r;
-                w00r += br * x12r + bi * x12i;
-                w00i += br * x12i - bi * x12r;
+                w12r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w12r));
+                w12i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w12i));
+                w00r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w00r));
+                w00i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w00i));
               }
               {
                 const Real br = c14.x, bi = c14.y;
-                w12r += br * x01r - bi * x01i;
-                w12i += br * x01i + bi * x01r;
-                w01r += br * x12r + bi * x12i;
-                w01i += br * x12i - bi * x12r;
+                w12r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w12r));
+                w12i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w12i));
+                w01r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w01r));
+                w01i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w01i));
               }
               {
                 const Real br = c15.x, bi = c15.y;
-                w12r += br * x02r - bi * x02i;
-                w12i += br * x02i + bi * x02r;
-                w02r += br * x12r + bi * x12i;
-                w02i += br * x12i - bi * x12r;
+                w12r = fused<Real>(-bi, x02i, fused<Real>(br, x02r, w12r));
+                w12i = fused<Real>(bi, x02r, fused<Real>(br, x02i, w12i));
+                w02r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w02r));
+                w02i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w02i));
               }
               {
                 const Real br = c16.x, bi = c16.y;
-                w12r += br * x10r - bi * x10i;
-                w12i += br * x10i + bi * x10r;
-                w10r += br * x12r + bi * x12i;
-                w10i += br * x12i - bi * x12r;
+                w12r = fused<Real>(-bi, x10i, fused<Real>(br, x10r, w12r));
+                w12i = fused<Real>(bi, x10r, fused<Real>(br, x10i, w12i));
+                w10r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w10r));
+                w10i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w10i));
               }
               {
                 const Real br = c17.x, bi = c17.y;
-                w12r += br * x11r - bi * x11i;
-                w12i += br * x11i + bi * x11r;
-                w11r += br * x12r + bi * x12i;
-                w11i += br * x12i - bi * x12r;
+                w12r = fused<Real>(-bi, x11i, fused<Real>(br, x11r, w12r));
+                w12i = fused<Real>(bi, x11r, fused<Real>(br, x11i, w12i));
+                w11r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w11r));
+                w11i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w11i));
               }
             } else {
               const auto turn = (T(0.5) * T(args.terms.wilson.chiral_twist));
@@ -1746,108 +1746,108 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopShared& args, cons
             w12i = d5 * x12i;
             {
               const Real br = c3.x, bi = c3.y;
-              w01r += br * x00r - bi * x00i;
-              w01i += br * x00i + bi * x00r;
-              w00r += br * x01r + bi * x01i;
-              w00i += br * x01i - bi * x01r;
+              w01r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w01r));
+              w01i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w01i));
+              w00r = fused<Real>(bi, x01i, fused<Real>(br, x01r, w00r));
+              w00i = fused<Real>(-bi, x01r, fused<Real>(br, x01i, w00i));
             }
             {
               const Real br = c4.x, bi = c4.y;
-              w02r += br * x00r - bi * x00i;
-              w02i += br * x00i + bi * x00r;
-              w00r += br * x02r + bi * x02i;
-              w00i += br * x02i - bi * x02r;
+              w02r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w02r));
+              w02i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w02i));
+              w00r = fused<Real>(bi, x02i, fused<Real>(br, x02r, w00r));
+              w00i = fused<Real>(-bi, x02r, fused<Real>(br, x02i, w00i));
             }
             {
               const Real br = c5.x, bi = c5.y;
-              w02r += br * x01r - bi * x01i;
-              w02i += br * x01i + bi * x01r;
-              w01r += br * x02r + bi * x02i;
-              w01i += br * x02i - bi * x02r;
+              w02r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w02r));
+              w02i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w02i));
+              w01r = fused<Real>(bi, x02i, fused<Real>(br, x02r, w01r));
+              w01i = fused<Real>(-bi, x02r, fused<Real>(br, x02i, w01i));
             }
             {
               const Real br = c6.x, bi = c6.y;
-              w10r += br * x00r - bi * x00i;
-              w10i += br * x00i + bi * x00r;
-              w00r += br * x10r + bi * x10i;
-              w00i += br * x10i - bi * x10r;
+              w10r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w10r));
+              w10i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w10i));
+              w00r = fused<Real>(bi, x10i, fused<Real>(br, x10r, w00r));
+              w00i = fused<Real>(-bi, x10r, fused<Real>(br, x10i, w00i));
             }
             {
               const Real br = c7.x, bi = c7.y;
-              w10r += br * x01r - bi * x01i;
-              w10i += br * x01i + bi * x01r;
-              w01r += br * x10r + bi * x10i;
-              w01i += br * x10i - bi * x10r;
+              w10r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w10r));
+              w10i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w10i));
+              w01r = fused<Real>(bi, x10i, fused<Real>(br, x10r, w01r));
+              w01i = fused<Real>(-bi, x10r, fused<Real>(br, x10i, w01i));
             }
             {
               const Real br = c8.x, bi = c8.y;
-              w10r += br * x02r - bi * x02i;
-              w10i += br * x02i + bi * x02r;
-              w02r += br * x10r + bi * x10i;
-              w02i += br * x10i - bi * x10r;
+              w10r = fused<Real>(-bi, x02i, fused<Real>(br, x02r, w10r));
+              w10i = fused<Real>(bi, x02r, fused<Real>(br, x02i, w10i));
+              w02r = fused<Real>(bi, x10i, fused<Real>(br, x10r, w02r));
+              w02i = fused<Real>(-bi, x10r, fused<Real>(br, x10i, w02i));
             }
             {
               const Real br = c9.x, bi = c9.y;
-              w11r += br * x00r - bi * x00i;
-              w11i += br * x00i + bi * x00r;
-              w00r += br * x11r + bi * x11i;
-              w00i += br * x11i - bi * x11r;
+              w11r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w11r));
+              w11i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w11i));
+              w00r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w00r));
+              w00i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w00i));
             }
             {
               const Real br = c10.x, bi = c10.y;
-              w11r += br * x01r - bi * x01i;
-              w11i += br * x01i + bi * x01r;
-              w01r += br * x11r + bi * x11i;
-              w01i += br * x11i - bi * x11r;
+              w11r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w11r));
+              w11i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w11i));
+              w01r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w01r));
+              w01i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w01i));
             }
             {
               const Real br = c11.x, bi = c11.y;
-              w11r += br * x02r - bi * x02i;
-              w11i += br * x02i + bi * x02r;
-              w02r += br * x11r + bi * x11i;
-              w02i += br * x11i - bi * x11r;
+              w11r = fused<Real>(-bi, x02i, fused<Real>(br, x02r, w11r));
+              w11i = fused<Real>(bi, x02r, fused<Real>(br, x02i, w11i));
+              w02r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w02r));
+              w02i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w02i));
             }
             {
               const Real br = c12.x, bi = c12.y;
-              w11r += br * x10r - bi * x10i;
-              w11i += br * x10i + bi * x10r;
-              w10r += br * x11r + bi * x11i;
-              w10i += br * x11i - bi * x11r;
+              w11r = fused<Real>(-bi, x10i, fused<Real>(br, x10r, w11r));
+              w11i = fused<Real>(bi, x10r, fused<Real>(br, x10i, w11i));
+              w10r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w10r));
+              w10i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w10i));
             }
             {
               const Real br = c13.x, bi = c13.y;
-              w12r += br * x00r - bi * x00i;
-              w12i += br * x00i + bi * x00r;
-              w00r += br * x12r + bi * x12i;
-              w00i += br * x12i - bi * x12r;
+              w12r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w12r));
+              w12i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w12i));
+              w00r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w00r));
+              w00i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w00i));
             }
             {
               const Real br = c14.x, bi = c14.y;
-              w12r += br * x01r - bi * x01i;
-              w12i += br * x01i + bi * x01r;
-              w01r += br * x12r + bi * x12i;
-              w01i += br * x12i - bi * x12r;
+              w12r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w12r));
+              w12i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w12i));
+              w01r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w01r));
+              w01i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w01i));
             }
             {
               const Real br = c15.x, bi = c15.y;
-              w12r += br * x02r - bi * x02i;
-              w12i += br * x02i + bi * x02r;
-              w02r += br * x12r + bi * x12i;
-              w02i += br * x12i - bi * x12r;
+              w12r = fused<Real>(-bi, x02i, fused<Real>(br, x02r, w12r));
+              w12i = fused<Real>(bi, x02r, fused<Real>(br, x02i, w12i));
+              w02r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w02r));
+              w02i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w02i));
             }
             {
               const Real br = c16.x, bi = c16.y;
-              w12r += br * x10r - bi * x10i;
-              w12i += br * x10i + bi * x10r;
-              w10r += br * x12r + bi * x12i;
-              w10i += br * x12i - bi * x12r;
+              w12r = fused<Real>(-bi, x10i, fused<Real>(br, x10r, w12r));
+              w12i = fused<Real>(bi, x10r, fused<Real>(br, x10i, w12i));
+              w10r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w10r));
+              w10i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w10i));
             }
             {
               const Real br = c17.x, bi = c17.y;
-              w12r += br * x11r - bi * x11i;
-              w12i += br * x11i + bi * x11r;
-              w11r += br * x12r + bi * x12i;
-              w11i += br * x12i - bi * x12r;
+              w12r = fused<Real>(-bi, x11i, fused<Real>(br, x11r, w12r));
+              w12i = fused<Real>(bi, x11r, fused<Real>(br, x11i, w12i));
+              w11r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w11r));
+              w11i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w11i));
             }
           }
           if (T(args.terms.wilson.chiral_twist) != 0) {
@@ -1902,127 +1902,127 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopShared& args, cons
                 x12i = turn * re;
               }
               const Real d0 = c0.x;
-              w00r += d0 * x00r;
-              w00i += d0 * x00i;
+              w00r = fused<Real>(d0, x00r, w00r);
+              w00i = fused<Real>(d0, x00i, w00i);
               const Real d1 = c0.y;
-              w01r += d1 * x01r;
-              w01i += d1 * x01i;
+              w01r = fused<Real>(d1, x01r, w01r);
+              w01i = fused<Real>(d1, x01i, w01i);
               const Real d2 = c1.x;
-              w02r += d2 * x02r;
-              w02i += d2 * x02i;
+              w02r = fused<Real>(d2, x02r, w02r);
+              w02i = fused<Real>(d2, x02i, w02i);
               const Real d3 = c1.y;
-              w10r += d3 * x10r;
-              w10i += d3 * x10i;
+              w10r = fused<Real>(d3, x10r, w10r);
+              w10i = fused<Real>(d3, x10i, w10i);
               const Real d4 = c2.x;
-              w11r += d4 * x11r;
-              w11i += d4 * x11i;
+              w11r = fused<Real>(d4, x11r, w11r);
+              w11i = fused<Real>(d4, x11i, w11i);
               const Real d5 = c2.y;
-              w12r += d5 * x12r;
-              w12i += d5 * x12i;
+              w12r = fused<Real>(d5, x12r, w12r);
+              w12i = fused<Real>(d5, x12i, w12i);
               {
                 const Real br = c3.x, bi = c3.y;
-                w01r += br * x00r - bi * x00i;
-                w01i += br * x00i + bi * x00r;
-                w00r += br * x01r + bi * x01i;
-                w00i += br * x01i - bi * x01r;
+                w01r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w01r));
+                w01i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w01i));
+                w00r = fused<Real>(bi, x01i, fused<Real>(br, x01r, w00r));
+                w00i = fused<Real>(-bi, x01r, fused<Real>(br, x01i, w00i));
               }
               {
                 const Real br = c4.x, bi = c4.y;
-                w02r += br * x00r - bi * x00i;
-                w02i += br * x00i + bi * x00r;
-                w00r += br * x02r + bi * x02i;
-                w00i += br * x02i - bi * x02r;
+                w02r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w02r));
+                w02i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w02i));
+                w00r = fused<Real>(bi, x02i, fused<Real>(br, x02r, w00r));
+                w00i = fused<Real>(-bi, x02r, fused<Real>(br, x02i, w00i));
               }
               {
                 const Real br = c5.x, bi = c5.y;
-                w02r += br * x01r - bi * x01i;
-                w02i += br * x01i + bi * x01r;
-                w01r += br * x02r + bi * x02i;
-                w01i += br * x02i - bi * x02r;
+                w02r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w02r));
+                w02i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w02i));
+                w01r = fused<Real>(bi, x02i, fused<Real>(br, x02r, w01r));
+                w01i = fused<Real>(-bi, x02r, fused<Real>(br, x02i, w01i));
               }
               {
                 const Real br = c6.x, bi = c6.y;
-                w10r += br * x00r - bi * x00i;
-                w10i += br * x00i + bi * x00r;
-                w00r += br * x10r + bi * x10i;
-                w00i += br * x10i - bi * x10r;
+                w10r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w10r));
+                w10i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w10i));
+                w00r = fused<Real>(bi, x10i, fused<Real>(br, x10r, w00r));
+                w00i = fused<Real>(-bi, x10r, fused<Real>(br, x10i, w00i));
               }
               {
                 const Real br = c7.x, bi = c7.y;
-                w10r += br * x01r - bi * x01i;
-                w10i += br * x01i + bi * x01r;
-                w01r += br * x10r + bi * x10i;
-                w01i += br * x10i - bi * x10r;
+                w10r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w10r));
+                w10i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w10i));
+                w01r = fused<Real>(bi, x10i, fused<Real>(br, x10r, w01r));
+                w01i = fused<Real>(-bi, x10r, fused<Real>(br, x10i, w01i));
               }
               {
                 const Real br = c8.x, bi = c8.y;
-                w10r += br * x02r - bi * x02i;
-                w10i += br * x02i + bi * x02r;
-                w02r += br * x10r + bi * x10i;
-                w02i += br * x10i - bi * x10r;
+                w10r = fused<Real>(-bi, x02i, fused<Real>(br, x02r, w10r));
+                w10i = fused<Real>(bi, x02r, fused<Real>(br, x02i, w10i));
+                w02r = fused<Real>(bi, x10i, fused<Real>(br, x10r, w02r));
+                w02i = fused<Real>(-bi, x10r, fused<Real>(br, x10i, w02i));
               }
               {
                 const Real br = c9.x, bi = c9.y;
-                w11r += br * x00r - bi * x00i;
-                w11i += br * x00i + bi * x00r;
-                w00r += br * x11r + bi * x11i;
-                w00i += br * x11i - bi * x11r;
+                w11r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w11r));
+                w11i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w11i));
+                w00r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w00r));
+                w00i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w00i));
               }
               {
                 const Real br = c10.x, bi = c10.y;
-                w11r += br * x01r - bi * x01i;
-                w11i += br * x01i + bi * x01r;
-                w01r += br * x11r + bi * x11i;
-                w01i += br * x11i - bi * x11r;
+                w11r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w11r));
+                w11i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w11i));
+                w01r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w01r));
+                w01i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w01i));
               }
               {
                 const Real br = c11.x, bi = c11.y;
-                w11r += br * x02r - bi * x02i;
-                w11i += br * x02i + bi * x02r;
-                w02r += br * x11r + bi * x11i;
-                w02i += br * x11i - bi * x11r;
+                w11r = fused<Real>(-bi, x02i, fused<Real>(br, x02r, w11r));
+                w11i = fused<Real>(bi, x02r, fused<Real>(br, x02i, w11i));
+                w02r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w02r));
+                w02i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w02i));
               }
               {
                 const Real br = c12.x, bi = c12.y;
-                w11r += br * x10r - bi * x10i;
-                w11i += br * x10i + bi * x10r;
-                w10r += br * x11r + bi * x11i;
-                w10i += br * x11i - bi * x11r;
+                w11r = fused<Real>(-bi, x10i, fused<Real>(br, x10r, w11r));
+                w11i = fused<Real>(bi, x10r, fused<Real>(br, x10i, w11i));
+                w10r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w10r));
+                w10i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w10i));
               }
               {
                 const Real br = c13.x, bi = c13.y;
-                w12r += br * x00r - bi * x00i;
-                w12i += br * x00i + bi * x00r;
-                w00r += br * x12r + bi * x12i;
-                w00i += br * x12i - bi * x12r;
+                w12r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w12r));
+                w12i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w12i));
+                w00r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w00r));
+                w00i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w00i));
               }
               {
                 const Real br = c14.x, bi = c14.y;
-                w12r += br * x01r - bi * x01i;
-                w12i += br * x01i + bi * x01r;
-                w01r += br * x12r + bi * x12i;
-                w01i += br * x12i - bi * x12r;
+                w12r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w12r));
+                w12i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w12i));
+                w01r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w01r));
+                w01i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w01i));
               }
               {
                 const Real br = c15.x, bi = c15.y;
-                w12r += br * x02r - bi * x02i;
-                w12i += br * x02i + bi * x02r;
-                w02r += br * x12r + bi * x12i;
-                w02i += br * x12i - bi * x12r;
+                w12r = fused<Real>(-bi, x02i, fused<Real>(br, x02r, w12r));
+                w12i = fused<Real>(bi, x02r, fused<Real>(br, x02i, w12i));
+                w02r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w02r));
+                w02i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w02i));
               }
               {
                 const Real br = c16.x, bi = c16.y;
-                w12r += br * x10r - bi * x10i;
-                w12i += br * x10i + bi * x10r;
-                w10r += br * x12r + bi * x12i;
-                w10i += br * x12i - bi * x12r;
+                w12r = fused<Real>(-bi, x10i, fused<Real>(br, x10r, w12r));
+                w12i = fused<Real>(bi, x10r, fused<Real>(br, x10i, w12i));
+                w10r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w10r));
+                w10i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w10i));
               }
               {
                 const Real br = c17.x, bi = c17.y;
-                w12r += br * x11r - bi * x11i;
-                w12i += br * x11i + bi * x11r;
-                w11r += br * x12r + bi * x12i;
-                w11i += br * x12i - bi * x12r;
+                w12r = fused<Real>(-bi, x11i, fused<Real>(br, x11r, w12r));
+                w12i = fused<Real>(bi, x11r, fused<Real>(br, x11i, w12i));
+                w11r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w11r));
+                w11i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w11i));
               }
             } else {
               const auto turn = -(T(0.5) * T(args.terms.wilson.chiral_twist));
@@ -2109,55 +2109,55 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopShared& args, cons
           const double2 q3 = load_own(after<48>(groups_of<double2, 192>(fields.z[1], site)));
           const double2 q4 = load_own(after<64>(groups_of<double2, 192>(fields.z[1], site)));
           const double2 q5 = load_own(after<80>(groups_of<double2, 192>(fields.z[1], site)));
-          a00r += scalars.a * p0.x;
-          a00i += scalars.a * p0.y;
-          a01r += scalars.a * p1.x;
-          a01i += scalars.a * p1.y;
-          a02r += scalars.a * p2.x;
-          a02i += scalars.a * p2.y;
-          a10r += scalars.a * p3.x;
-          a10i += scalars.a * p3.y;
-          a11r += scalars.a * p4.x;
-          a11i += scalars.a * p4.y;
-          a12r += scalars.a * p5.x;
-          a12i += scalars.a * p5.y;
-          a20r += scalars.a * q0.x;
-          a20i += scalars.a * q0.y;
-          a21r += scalars.a * q1.x;
-          a21i += scalars.a * q1.y;
-          a22r += scalars.a * q2.x;
-          a22i += scalars.a * q2.y;
-          a30r += scalars.a * q3.x;
-          a30i += scalars.a * q3.y;
-          a31r += scalars.a * q4.x;
-          a31i += scalars.a * q4.y;
-          a32r += scalars.a * q5.x;
-          a32i += scalars.a * q5.y;
+          a00r = fused<Real>(scalars.a, p0.x, a00r);
+          a00i = fused<Real>(scalars.a, p0.y, a00i);
+          a01r = fused<Real>(scalars.a, p1.x, a01r);
+          a01i = fused<Real>(scalars.a, p1.y, a01i);
+          a02r = fused<Real>(scalars.a, p2.x, a02r);
+          a02i = fused<Real>(scalars.a, p2.y, a02i);
+          a10r = fused<Real>(scalars.a, p3.x, a10r);
+          a10i = fused<Real>(scalars.a, p3.y, a10i);
+          a11r = fused<Real>(scalars.a, p4.x, a11r);
+          a11i = fused<Real>(scalars.a, p4.y, a11i);
+          a12r = fused<Real>(scalars.a, p5.x, a12r);
+          a12i = fused<Real>(scalars.a, p5.y, a12i);
+          a20r = fused<Real>(scalars.a, q0.x, a20r);
+          a20i = fused<Real>(scalars.a, q0.y, a20i);
+          a21r = fused<Real>(scalars.a, q1.x, a21r);
+          a21i = fused<Real>(scalars.a, q1.y, a21i);
+          a22r = fused<Real>(scalars.a, q2.x, a22r);
+          a22i = fused<Real>(scalars.a, q2.y, a22i);
+          a30r = fused<Real>(scalars.a, q3.x, a30r);
+          a30i = fused<Real>(scalars.a, q3.y, a30i);
+          a31r = fused<Real>(scalars.a, q4.x, a31r);
+          a31i = fused<Real>(scalars.a, q4.y, a31i);
+          a32r = fused<Real>(scalars.a, q5.x, a32r);
+          a32i = fused<Real>(scalars.a, q5.y, a32i);
           if (T(args.terms.wilson.z_twist) != 0) {
-            a00r -= T(args.terms.wilson.z_twist) * q0.y;
-            a00i += T(args.terms.wilson.z_twist) * q0.x;
-            a20r -= T(args.terms.wilson.z_twist) * p0.y;
-            a20i += T(args.terms.wilson.z_twist) * p0.x;
-            a01r -= T(args.terms.wilson.z_twist) * q1.y;
-            a01i += T(args.terms.wilson.z_twist) * q1.x;
-            a21r -= T(args.terms.wilson.z_twist) * p1.y;
-            a21i += T(args.terms.wilson.z_twist) * p1.x;
-            a02r -= T(args.terms.wilson.z_twist) * q2.y;
-            a02i += T(args.terms.wilson.z_twist) * q2.x;
-            a22r -= T(args.terms.wilson.z_twist) * p2.y;
-            a22i += T(args.terms.wilson.z_twist) * p2.x;
-            a10r -= T(args.terms.wilson.z_twist) * q3.y;
-            a10i += T(args.terms.wilson.z_twist) * q3.x;
-            a30r -= T(args.terms.wilson.z_twist) * p3.y;
-            a30i += T(args.terms.wilson.z_twist) * p3.x;
-            a11r -= T(args.terms.wilson.z_twist) * q4.y;
-            a11i += T(args.terms.wilson.z_twist) * q4.x;
-            a31r -= T(args.terms.wilson.z_twist) * p4.y;
-            a31i += T(args.terms.wilson.z_twist) * p4.x;
-            a12r -= T(args.terms.wilson.z_twist) * q5.y;
-            a12i += T(args.terms.wilson.z_twist) * q5.x;
-            a32r -= T(args.terms.wilson.z_twist) * p5.y;
-            a32i += T(args.terms.wilson.z_twist) * p5.x;
+            a00r = fused<Real>(-T(args.terms.wilson.z_twist), q0.y, a00r);
+            a00i = fused<Real>(T(args.terms.wilson.z_twist), q0.x, a00i);
+            a20r = fused<Real>(-T(args.terms.wilson.z_twist), p0.y, a20r);
+            a20i = fused<Real>(T(args.terms.wilson.z_twist), p0.x, a20i);
+            a01r = fused<Real>(-T(args.terms.wilson.z_twist), q1.y, a01r);
+            a01i = fused<Real>(T(args.terms.wilson.z_twist), q1.x, a01i);
+            a21r = fused<Real>(-T(args.terms.wilson.z_twist), p1.y, a21r);
+            a21i = fused<Real>(T(args.terms.wilson.z_twist), p1.x, a21i);
+            a02r = fused<Real>(-T(args.terms.wilson.z_twist), q2.y, a02r);
+            a02i = fused<Real>(T(args.terms.wilson.z_twist), q2.x, a02i);
+            a22r = fused<Real>(-T(args.terms.wilson.z_twist), p2.y, a22r);
+            a22i = fused<Real>(T(args.terms.wilson.z_twist), p2.x, a22i);
+            a10r = fused<Real>(-T(args.terms.wilson.z_twist), q3.y, a10r);
+            a10i = fused<Real>(T(args.terms.wilson.z_twist), q3.x, a10i);
+            a30r = fused<Real>(-T(args.terms.wilson.z_twist), p3.y, a30r);
+            a30i = fused<Real>(T(args.terms.wilson.z_twist), p3.x, a30i);
+            a11r = fused<Real>(-T(args.terms.wilson.z_twist), q4.y, a11r);
+            a11i = fused<Real>(T(args.terms.wilson.z_twist), q4.x, a11i);
+            a31r = fused<Real>(-T(args.terms.wilson.z_twist), p4.y, a31r);
+            a31i = fused<Real>(T(args.terms.wilson.z_twist), p4.x, a31i);
+            a12r = fused<Real>(-T(args.terms.wilson.z_twist), q5.y, a12r);
+            a12i = fused<Real>(T(args.terms.wilson.z_twist), q5.x, a12i);
+            a32r = fused<Real>(-T(args.terms.wilson.z_twist), p5.y, a32r);
+            a32i = fused<Real>(T(args.terms.wilson.z_twist), p5.x, a32i);
           }
         }
       }
@@ -2175,30 +2175,30 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_site(const CudaHopShared& args, cons
         const double2 q3 = load_own(after<48>(groups_of<double2, 192>(fields.z[1], site)));
         const double2 q4 = load_own(after<64>(groups_of<double2, 192>(fields.z[1], site)));
         const double2 q5 = load_own(after<80>(groups_of<double2, 192>(fields.z[1], site)));
-        a00r += scalars.a * p0.x;
-        a00i += scalars.a * p0.y;
-        a01r += scalars.a * p1.x;
-        a01i += scalars.a * p1.y;
-        a02r += scalars.a * p2.x;
-        a02i += scalars.a * p2.y;
-        a10r += scalars.a * p3.x;
-        a10i += scalars.a * p3.y;
-        a11r += scalars.a * p4.x;
-        a11i += scalars.a * p4.y;
-        a12r += scalars.a * p5.x;
-        a12i += scalars.a * p5.y;
-        a20r += scalars.a * q0.x;
-        a20i += scalars.a * q0.y;
-        a21r += scalars.a * q1.x;
-        a21i += scalars.a * q1.y;
-        a22r += scalars.a * q2.x;
-        a22i += scalars.a * q2.y;
-        a30r += scalars.a * q3.x;
-        a30i += scalars.a * q3.y;
-        a31r += scalars.a * q4.x;
-        a31i += scalars.a * q4.y;
-        a32r += scalars.a * q5.x;
-        a32i += scalars.a * q5.y;
+        a00r = fused<Real>(scalars.a, p0.x, a00r);
+        a00i = fused<Real>(scalars.a, p0.y, a00i);
+        a01r = fused<Real>(scalars.a, p1.x, a01r);
+        a01i = fused<Real>(scalars.a, p1.y, a01i);
+        a02r = fused<Real>(scalars.a, p2.x, a02r);
+        a02i = fused<Real>(scalars.a, p2.y, a02i);
+        a10r = fused<Real>(scalars.a, p3.x, a10r);
+        a10i = fused<Real>(scalars.a, p3.y, a10i);
+        a11r = fused<Real>(scalars.a, p4.x, a11r);
+        a11i = fused<Real>(scalars.a, p4.y, a11i);
+        a12r = fused<Real>(scalars.a, p5.x, a12r);
+        a12i = fused<Real>(scalars.a, p5.y, a12i);
+        a20r = fused<Real>(scalars.a, q0.x, a20r);
+        a20i = fused<Real>(scalars.a, q0.y, a20i);
+        a21r = fused<Real>(scalars.a, q1.x, a21r);
+        a21i = fused<Real>(scalars.a, q1.y, a21i);
+        a22r = fused<Real>(scalars.a, q2.x, a22r);
+        a22i = fused<Real>(scalars.a, q2.y, a22i);
+        a30r = fused<Real>(scalars.a, q3.x, a30r);
+        a30i = fused<Real>(scalars.a, q3.y, a30i);
+        a31r = fused<Real>(scalars.a, q4.x, a31r);
+        a31i = fused<Real>(scalars.a, q4.y, a31i);
+        a32r = fused<Real>(scalars.a, q5.x, a32r);
+        a32i = fused<Real>(scalars.a, q5.y, a32i);
       }
     }
     store_once(writable(after<0>(groups_of<double2, 192>(fields.out[0], site))), make_double2(a00r, a00i));
@@ -2279,23 +2279,23 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_edge_site(const CudaHopListArgs& arg
     if (edge && args.edges.phased[0]) {
       const Real c = scalars.phases[0][0], s = scalars.phases[0][1];
       const Real h00t = h00r;
-      h00r = h00t * c - h00i * s;
-      h00i = h00t * s + h00i * c;
+      h00r = fused<Real>(-h00i, s, h00t * c);
+      h00i = fused<Real>(h00i, c, h00t * s);
       const Real h01t = h01r;
-      h01r = h01t * c - h01i * s;
-      h01i = h01t * s + h01i * c;
+      h01r = fused<Real>(-h01i, s, h01t * c);
+      h01i = fused<Real>(h01i, c, h01t * s);
       const Real h02t = h02r;
-      h02r = h02t * c - h02i * s;
-      h02i = h02t * s + h02i * c;
+      h02r = fused<Real>(-h02i, s, h02t * c);
+      h02i = fused<Real>(h02i, c, h02t * s);
       const Real h10t = h10r;
-      h10r = h10t * c - h10i * s;
-      h10i = h10t * s + h10i * c;
+      h10r = fused<Real>(-h10i, s, h10t * c);
+      h10i = fused<Real>(h10i, c, h10t * s);
       const Real h11t = h11r;
-      h11r = h11t * c - h11i * s;
-      h11i = h11t * s + h11i * c;
+      h11r = fused<Real>(-h11i, s, h11t * c);
+      h11i = fused<Real>(h11i, c, h11t * s);
       const Real h12t = h12r;
-      h12r = h12t * c - h12i * s;
-      h12i = h12t * s + h12i * c;
+      h12r = fused<Real>(-h12i, s, h12t * c);
+      h12i = fused<Real>(h12i, c, h12t * s);
     }
     const double2 l0 = load_once(after<0>(groups_of<double2, 576>(args.spatial_links, site)));
     const double2 l1 = load_once(after<16>(groups_of<double2, 576>(args.spatial_links, site)));
@@ -2316,30 +2316,30 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_edge_site(const CudaHopListArgs& arg
     const Real u12r = l5.x;
     const Real u12i = l5.y;
     // row 2 = conj(row 0 x row 1)
-    const Real u20r = u01r * u12r - u01i * u12i - u02r * u11r + u02i * u11i;
-    const Real u20i = u02r * u11i + u02i * u11r - u01r * u12i - u01i * u12r;
-    const Real u21r = u02r * u10r - u02i * u10i - u00r * u12r + u00i * u12i;
-    const Real u21i = u00r * u12i + u00i * u12r - u02r * u10i - u02i * u10r;
-    const Real u22r = u00r * u11r - u00i * u11i - u01r * u10r + u01i * u10i;
-    const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
+    const Real u20r = fused<Real>(u02i, u11i, fused<Real>(-u02r, u11r, fused<Real>(-u01i, u12i, u01r * u12r)));
+    const Real u20i = fused<Real>(-u01i, u12r, fused<Real>(-u01r, u12i, fused<Real>(u02i, u11r, u02r * u11i)));
+    const Real u21r = fused<Real>(u00i, u12i, fused<Real>(-u00r, u12r, fused<Real>(-u02i, u10i, u02r * u10r)));
+    const Real u21i = fused<Real>(-u02i, u10r, fused<Real>(-u02r, u10i, fused<Real>(u00i, u12r, u00r * u12i)));
+    const Real u22r = fused<Real>(u01i, u10i, fused<Real>(-u01r, u10r, fused<Real>(-u00i, u11i, u00r * u11r)));
+    const Real u22i = fused<Real>(-u00i, u11r, fused<Real>(-u00r, u11i, fused<Real>(u01i, u10r, u01r * u10i)));
     {
       Real v00r, v00i;
-      v00r = u00r * h00r - u00i * h00i + u01r * h01r - u01i * h01i + u02r * h02r - u02i * h02i;
-      v00i = u00r * h00i + u00i * h00r + u01r * h01i + u01i * h01r + u02r * h02i + u02i * h02r;
+      v00r = fused<Real>(-u02i, h02i, fused<Real>(u02r, h02r, fused<Real>(-u01i, h01i, fused<Real>(u01r, h01r, fused<Real>(-u00i, h00i, u00r * h00r)))));
+      v00i = fused<Real>(u02i, h02r, fused<Real>(u02r, h02i, fused<Real>(u01i, h01r, fused<Real>(u01r, h01i, fused<Real>(u00i, h00r, u00r * h00i)))));
       a00r = factor * v00r;
       a00i = factor * v00i;
       a30r = -factor * v00i;
       a30i = factor * v00r;
       Real v02r, v02i;
-      v02r = u20r * h00r - u20i * h00i + u21r * h01r - u21i * h01i + u22r * h02r - u22i * h02i;
-      v02i = u20r * h00i + u20i * h00r + u21r * h01i + u21i * h01r + u22r * h02i + u22i * h02r;
+      v02r = fused<Real>(-u22i, h02i, fused<Real>(u22r, h02r, fused<Real>(-u21i, h01i, fused<Real>(u21r, h01r, fused<Real>(-u20i, h00i, u20r * h00r)))));
+      v02i = fused<Real>(u22i, h02r, fused<Real>(u22r, h02i, fused<Real>(u21i, h01r, fused<Real>(u21r, h01i, fused<Real>(u20i, h00r, u20r * h00i)))));
       a02r = factor * v02r;
       a02i = factor * v02i;
       a32r = -factor * v02i;
       a32i = factor * v02r;
       Real v01r, v01i;
-      v01r = u10r * h00r - u10i * h00i + u11r * h01r - u11i * h01i + u12r * h02r - u12i * h02i;
-      v01i = u10r * h00i + u10i * h00r + u11r * h01i + u11i * h01r + u12r * h02i + u12i * h02r;
+      v01r = fused<Real>(-u12i, h02i, fused<Real>(u12r, h02r, fused<Real>(-u11i, h01i, fused<Real>(u11r, h01r, fused<Real>(-u10i, h00i, u10r * h00r)))));
+      v01i = fused<Real>(u12i, h02r, fused<Real>(u12r, h02i, fused<Real>(u11i, h01r, fused<Real>(u11r, h01i, fused<Real>(u10i, h00r, u10r * h00i)))));
       a01r = factor * v01r;
       a01i = factor * v01i;
       a31r = -factor * v01i;
@@ -2347,22 +2347,22 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_edge_site(const CudaHopListArgs& arg
     }
     {
       Real v10r, v10i;
-      v10r = u00r * h10r - u00i * h10i + u01r * h11r - u01i * h11i + u02r * h12r - u02i * h12i;
-      v10i = u00r * h10i + u00i * h10r + u01r * h11i + u01i * h11r + u02r * h12i + u02i * h12r;
+      v10r = fused<Real>(-u02i, h12i, fused<Real>(u02r, h12r, fused<Real>(-u01i, h11i, fused<Real>(u01r, h11r, fused<Real>(-u00i, h10i, u00r * h10r)))));
+      v10i = fused<Real>(u02i, h12r, fused<Real>(u02r, h12i, fused<Real>(u01i, h11r, fused<Real>(u01r, h11i, fused<Real>(u00i, h10r, u00r * h10i)))));
       a10r = factor * v10r;
       a10i = factor * v10i;
       a20r = -factor * v10i;
       a20i = factor * v10r;
       Real v12r, v12i;
-      v12r = u20r * h10r - u20i * h10i + u21r * h11r - u21i * h11i + u22r * h12r - u22i * h12i;
-      v12i = u20r * h10i + u20i * h10r + u21r * h11i + u21i * h11r + u22r * h12i + u22i * h12r;
+      v12r = fused<Real>(-u22i, h12i, fused<Real>(u22r, h12r, fused<Real>(-u21i, h11i, fused<Real>(u21r, h11r, fused<Real>(-u20i, h10i, u20r * h10r)))));
+      v12i = fused<Real>(u22i, h12r, fused<Real>(u22r, h12i, fused<Real>(u21i, h11r, fused<Real>(u21r, h11i, fused<Real>(u20i, h10r, u20r * h10i)))));
       a12r = factor * v12r;
       a12i = factor * v12i;
       a22r = -factor * v12i;
       a22i = factor * v12r;
       Real v11r, v11i;
-      v11r = u10r * h10r - u10i * h10i + u11r * h11r - u11i * h11i + u12r * h12r - u12i * h12i;
-      v11i = u10r * h10i + u10i * h10r + u11r * h11i + u11i * h11r + u12r * h12i + u12i * h12r;
+      v11r = fused<Real>(-u12i, h12i, fused<Real>(u12r, h12r, fused<Real>(-u11i, h11i, fused<Real>(u11r, h11r, fused<Real>(-u10i, h10i, u10r * h10r)))));
+      v11i = fused<Real>(u12i, h12r, fused<Real>(u12r, h12i, fused<Real>(u11i, h11r, fused<Real>(u11r, h11i, fused<Real>(u10i, h10r, u10r * h10i)))));
       a11r = factor * v11r;
       a11i = factor * v11i;
       a21r = -factor * v11i;
@@ -2423,23 +2423,23 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_edge_site(const CudaHopListArgs& arg
     if (edge && args.edges.phased[4]) {
       const Real c = scalars.phases[4][0], s = scalars.phases[4][1];
       const Real h00t = h00r;
-      h00r = h00t * c - h00i * s;
-      h00i = h00t * s + h00i * c;
+      h00r = fused<Real>(-h00i, s, h00t * c);
+      h00i = fused<Real>(h00i, c, h00t * s);
       const Real h01t = h01r;
-      h01r = h01t * c - h01i * s;
-      h01i = h01t * s + h01i * c;
+      h01r = fused<Real>(-h01i, s, h01t * c);
+      h01i = fused<Real>(h01i, c, h01t * s);
       const Real h02t = h02r;
-      h02r = h02t * c - h02i * s;
-      h02i = h02t * s + h02i * c;
+      h02r = fused<Real>(-h02i, s, h02t * c);
+      h02i = fused<Real>(h02i, c, h02t * s);
       const Real h10t = h10r;
-      h10r = h10t * c - h10i * s;
-      h10i = h10t * s + h10i * c;
+      h10r = fused<Real>(-h10i, s, h10t * c);
+      h10i = fused<Real>(h10i, c, h10t * s);
       const Real h11t = h11r;
-      h11r = h11t * c - h11i * s;
-      h11i = h11t * s + h11i * c;
+      h11r = fused<Real>(-h11i, s, h11t * c);
+      h11i = fused<Real>(h11i, c, h11t * s);
       const Real h12t = h12r;
-      h12r = h12t * c - h12i * s;
-      h12i = h12t * s + h12i * c;
+      h12r = fused<Real>(-h12i, s, h12t * c);
+      h12i = fused<Real>(h12i, c, h12t * s);
     }
     const double2 l0 = load_once(after<96>(groups_of<double2, 576>(args.spatial_links, site)));
     const double2 l1 = load_once(after<112>(groups_of<double2, 576>(args.spatial_links, site)));
@@ -2460,57 +2460,57 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_edge_site(const CudaHopListArgs& arg
     const Real u12r = l5.x;
     const Real u12i = l5.y;
     // row 2 = conj(row 0 x row 1)
-    const Real u20r = u01r * u12r - u01i * u12i - u02r * u11r + u02i * u11i;
-    const Real u20i = u02r * u11i + u02i * u11r - u01r * u12i - u01i * u12r;
-    const Real u21r = u02r * u10r - u02i * u10i - u00r * u12r + u00i * u12i;
-    const Real u21i = u00r * u12i + u00i * u12r - u02r * u10i - u02i * u10r;
-    const Real u22r = u00r * u11r - u00i * u11i - u01r * u10r + u01i * u10i;
-    const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
+    const Real u20r = fused<Real>(u02i, u11i, fused<Real>(-u02r, u11r, fused<Real>(-u01i, u12i, u01r * u12r)));
+    const Real u20i = fused<Real>(-u01i, u12r, fused<Real>(-u01r, u12i, fused<Real>(u02i, u11r, u02r * u11i)));
+    const Real u21r = fused<Real>(u00i, u12i, fused<Real>(-u00r, u12r, fused<Real>(-u02i, u10i, u02r * u10r)));
+    const Real u21i = fused<Real>(-u02i, u10r, fused<Real>(-u02r, u10i, fused<Real>(u00i, u12r, u00r * u12i)));
+    const Real u22r = fused<Real>(u01i, u10i, fused<Real>(-u01r, u10r, fused<Real>(-u00i, u11i, u00r * u11r)));
+    const Real u22i = fused<Real>(-u00i, u11r, fused<Real>(-u00r, u11i, fused<Real>(u01i, u10r, u01r * u10i)));
     {
       Real v00r, v00i;
-      v00r = u00r * h00r + u00i * h00i + u10r * h01r + u10i * h01i + u20r * h02r + u20i * h02i;
-      v00i = u00r * h00i - u00i * h00r + u10r * h01i - u10i * h01r + u20r * h02i - u20i * h02r;
-      a00r += factor * v00r;
-      a00i += factor * v00i;
-      a30r += factor * v00i;
-      a30i -= factor * v00r;
+      v00r = fused<Real>(u20i, h02i, fused<Real>(u20r, h02r, fused<Real>(u10i, h01i, fused<Real>(u10r, h01r, fused<Real>(u00i, h00i, u00r * h00r)))));
+      v00i = fused<Real>(-u20i, h02r, fused<Real>(u20r, h02i, fused<Real>(-u10i, h01r, fused<Real>(u10r, h01i, fused<Real>(-u00i, h00r, u00r * h00i)))));
+      a00r = fused<Real>(factor, v00r, a00r);
+      a00i = fused<Real>(factor, v00i, a00i);
+      a30r = fused<Real>(factor, v00i, a30r);
+      a30i = fused<Real>(-factor, v00r, a30i);
       Real v02r, v02i;
-      v02r = u02r * h00r + u02i * h00i + u12r * h01r + u12i * h01i + u22r * h02r + u22i * h02i;
-      v02i = u02r * h00i - u02i * h00r + u12r * h01i - u12i * h01r + u22r * h02i - u22i * h02r;
-      a02r += factor * v02r;
-      a02i += factor * v02i;
-      a32r += factor * v02i;
-      a32i -= factor * v02r;
+      v02r = fused<Real>(u22i, h02i, fused<Real>(u22r, h02r, fused<Real>(u12i, h01i, fused<Real>(u12r, h01r, fused<Real>(u02i, h00i, u02r * h00r)))));
+      v02i = fused<Real>(-u22i, h02r, fused<Real>(u22r, h02i, fused<Real>(-u12i, h01r, fused<Real>(u12r, h01i, fused<Real>(-u02i, h00r, u02r * h00i)))));
+      a02r = fused<Real>(factor, v02r, a02r);
+      a02i = fused<Real>(factor, v02i, a02i);
+      a32r = fused<Real>(factor, v02i, a32r);
+      a32i = fused<Real>(-factor, v02r, a32i);
       Real v01r, v01i;
-      v01r = u01r * h00r + u01i * h00i + u11r * h01r + u11i * h01i + u21r * h02r + u21i * h02i;
-      v01i = u01r * h00i - u01i * h00r + u11r * h01i - u11i * h01r + u21r * h02i - u21i * h02r;
-      a01r += factor * v01r;
-      a01i += factor * v01i;
-      a31r += factor * v01i;
-      a31i -= factor * v01r;
+      v01r = fused<Real>(u21i, h02i, fused<Real>(u21r, h02r, fused<Real>(u11i, h01i, fused<Real>(u11r, h01r, fused<Real>(u01i, h00i, u01r * h00r)))));
+      v01i = fused<Real>(-u21i, h02r, fused<Real>(u21r, h02i, fused<Real>(-u11i, h01r, fused<Real>(u11r, h01i, fused<Real>(-u01i, h00r, u01r * h00i)))));
+      a01r = fused<Real>(factor, v01r, a01r);
+      a01i = fused<Real>(factor, v01i, a01i);
+      a31r = fused<Real>(factor, v01i, a31r);
+      a31i = fused<Real>(-factor, v01r, a31i);
     }
     {
       Real v10r, v10i;
-      v10r = u00r * h10r + u00i * h10i + u10r * h11r + u10i * h11i + u20r * h12r + u20i * h12i;
-      v10i = u00r * h10i - u00i * h10r + u10r * h11i - u10i * h11r + u20r * h12i - u20i * h12r;
-      a10r += factor * v10r;
-      a10i += factor * v10i;
-      a20r += factor * v10i;
-      a20i -= factor * v10r;
+      v10r = fused<Real>(u20i, h12i, fused<Real>(u20r, h12r, fused<Real>(u10i, h11i, fused<Real>(u10r, h11r, fused<Real>(u00i, h10i, u00r * h10r)))));
+      v10i = fused<Real>(-u20i, h12r, fused<Real>(u20r, h12i, fused<Real>(-u10i, h11r, fused<Real>(u10r, h11i, fused<Real>(-u00i, h10r, u00r * h10i)))));
+      a10r = fused<Real>(factor, v10r, a10r);
+      a10i = fused<Real>(factor, v10i, a10i);
+      a20r = fused<Real>(factor, v10i, a20r);
+      a20i = fused<Real>(-factor, v10r, a20i);
       Real v12r, v12i;
-      v12r = u02r * h10r + u02i * h10i + u12r * h11r + u12i * h11i + u22r * h12r + u22i * h12i;
-      v12i = u02r * h10i - u02i * h10r + u12r * h11i - u12i * h11r + u22r * h12i - u22i * h12r;
-      a12r += factor * v12r;
-      a12i += factor * v12i;
-      a22r += factor * v12i;
-      a22i -= factor * v12r;
+      v12r = fused<Real>(u22i, h12i, fused<Real>(u22r, h12r, fused<Real>(u12i, h11i, fused<Real>(u12r, h11r, fused<Real>(u02i, h10i, u02r * h10r)))));
+      v12i = fused<Real>(-u22i, h12r, fused<Real>(u22r, h12i, fused<Real>(-u12i, h11r, fused<Real>(u12r, h11i, fused<Real>(-u02i, h10r, u02r * h10i)))));
+      a12r = fused<Real>(factor, v12r, a12r);
+      a12i = fused<Real>(factor, v12i, a12i);
+      a22r = fused<Real>(factor, v12i, a22r);
+      a22i = fused<Real>(-factor, v12r, a22i);
       Real v11r, v11i;
-      v11r = u01r * h10r + u01i * h10i + u11r * h11r + u11i * h11i + u21r * h12r + u21i * h12i;
-      v11i = u01r * h10i - u01i * h10r + u11r * h11i - u11i * h11r + u21r * h12i - u21i * h12r;
-      a11r += factor * v11r;
-      a11i += factor * v11i;
-      a21r += factor * v11i;
-      a21i -= factor * v11r;
+      v11r = fused<Real>(u21i, h12i, fused<Real>(u21r, h12r, fused<Real>(u11i, h11i, fused<Real>(u11r, h11r, fused<Real>(u01i, h10i, u01r * h10r)))));
+      v11i = fused<Real>(-u21i, h12r, fused<Real>(u21r, h12i, fused<Real>(-u11i, h11r, fused<Real>(u11r, h11i, fused<Real>(-u01i, h10r, u01r * h10i)))));
+      a11r = fused<Real>(factor, v11r, a11r);
+      a11i = fused<Real>(factor, v11i, a11i);
+      a21r = fused<Real>(factor, v11i, a21r);
+      a21i = fused<Real>(-factor, v11r, a21i);
     }
   }
   {  // (1 - g_y) U_y(x) psi(x+y)
@@ -2567,23 +2567,23 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_edge_site(const CudaHopListArgs& arg
     if (edge && args.edges.phased[1]) {
       const Real c = scalars.phases[1][0], s = scalars.phases[1][1];
       const Real h00t = h00r;
-      h00r = h00t * c - h00i * s;
-      h00i = h00t * s + h00i * c;
+      h00r = fused<Real>(-h00i, s, h00t * c);
+      h00i = fused<Real>(h00i, c, h00t * s);
       const Real h01t = h01r;
-      h01r = h01t * c - h01i * s;
-      h01i = h01t * s + h01i * c;
+      h01r = fused<Real>(-h01i, s, h01t * c);
+      h01i = fused<Real>(h01i, c, h01t * s);
       const Real h02t = h02r;
-      h02r = h02t * c - h02i * s;
-      h02i = h02t * s + h02i * c;
+      h02r = fused<Real>(-h02i, s, h02t * c);
+      h02i = fused<Real>(h02i, c, h02t * s);
       const Real h10t = h10r;
-      h10r = h10t * c - h10i * s;
-      h10i = h10t * s + h10i * c;
+      h10r = fused<Real>(-h10i, s, h10t * c);
+      h10i = fused<Real>(h10i, c, h10t * s);
       const Real h11t = h11r;
-      h11r = h11t * c - h11i * s;
-      h11i = h11t * s + h11i * c;
+      h11r = fused<Real>(-h11i, s, h11t * c);
+      h11i = fused<Real>(h11i, c, h11t * s);
       const Real h12t = h12r;
-      h12r = h12t * c - h12i * s;
-      h12i = h12t * s + h12i * c;
+      h12r = fused<Real>(-h12i, s, h12t * c);
+      h12i = fused<Real>(h12i, c, h12t * s);
     }
     const double2 l0 = load_once(after<192>(groups_of<double2, 576>(args.spatial_links, site)));
     const double2 l1 = load_once(after<208>(groups_of<double2, 576>(args.spatial_links, site)));
@@ -2604,57 +2604,57 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_edge_site(const CudaHopListArgs& arg
     const Real u12r = l5.x;
     const Real u12i = l5.y;
     // row 2 = conj(row 0 x row 1)
-    const Real u20r = u01r * u12r - u01i * u12i - u02r * u11r + u02i * u11i;
-    const Real u20i = u02r * u11i + u02i * u11r - u01r * u12i - u01i * u12r;
-    const Real u21r = u02r * u10r - u02i * u10i - u00r * u12r + u00i * u12i;
-    const Real u21i = u00r * u12i + u00i * u12r - u02r * u10i - u02i * u10r;
-    const Real u22r = u00r * u11r - u00i * u11i - u01r * u10r + u01i * u10i;
-    const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
+    const Real u20r = fused<Real>(u02i, u11i, fused<Real>(-u02r, u11r, fused<Real>(-u01i, u12i, u01r * u12r)));
+    const Real u20i = fused<Real>(-u01i, u12r, fused<Real>(-u01r, u12i, fused<Real>(u02i, u11r, u02r * u11i)));
+    const Real u21r = fused<Real>(u00i, u12i, fused<Real>(-u00r, u12r, fused<Real>(-u02i, u10i, u02r * u10r)));
+    const Real u21i = fused<Real>(-u02i, u10r, fused<Real>(-u02r, u10i, fused<Real>(u00i, u12r, u00r * u12i)));
+    const Real u22r = fused<Real>(u01i, u10i, fused<Real>(-u01r, u10r, fused<Real>(-u00i, u11i, u00r * u11r)));
+    const Real u22i = fused<Real>(-u00i, u11r, fused<Real>(-u00r, u11i, fused<Real>(u01i, u10r, u01r * u10i)));
     {
       Real v00r, v00i;
-      v00r = u00r * h00r - u00i * h00i + u01r * h01r - u01i * h01i + u02r * h02r - u02i * h02i;
-      v00i = u00r * h00i + u00i * h00r + u01r * h01i + u01i * h01r + u02r * h02i + u02i * h02r;
-      a00r += factor * v00r;
-      a00i += factor * v00i;
-      a30r -= factor * v00r;
-      a30i -= factor * v00i;
+      v00r = fused<Real>(-u02i, h02i, fused<Real>(u02r, h02r, fused<Real>(-u01i, h01i, fused<Real>(u01r, h01r, fused<Real>(-u00i, h00i, u00r * h00r)))));
+      v00i = fused<Real>(u02i, h02r, fused<Real>(u02r, h02i, fused<Real>(u01i, h01r, fused<Real>(u01r, h01i, fused<Real>(u00i, h00r, u00r * h00i)))));
+      a00r = fused<Real>(factor, v00r, a00r);
+      a00i = fused<Real>(factor, v00i, a00i);
+      a30r = fused<Real>(-factor, v00r, a30r);
+      a30i = fused<Real>(-factor, v00i, a30i);
       Real v02r, v02i;
-      v02r = u20r * h00r - u20i * h00i + u21r * h01r - u21i * h01i + u22r * h02r - u22i * h02i;
-      v02i = u20r * h00i + u20i * h00r + u21r * h01i + u21i * h01r + u22r * h02i + u22i * h02r;
-      a02r += factor * v02r;
-      a02i += factor * v02i;
-      a32r -= factor * v02r;
-      a32i -= factor * v02i;
+      v02r = fused<Real>(-u22i, h02i, fused<Real>(u22r, h02r, fused<Real>(-u21i, h01i, fused<Real>(u21r, h01r, fused<Real>(-u20i, h00i, u20r * h00r)))));
+      v02i = fused<Real>(u22i, h02r, fused<Real>(u22r, h02i, fused<Real>(u21i, h01r, fused<Real>(u21r, h01i, fused<Real>(u20i, h00r, u20r * h00i)))));
+      a02r = fused<Real>(factor, v02r, a02r);
+      a02i = fused<Real>(factor, v02i, a02i);
+      a32r = fused<Real>(-factor, v02r, a32r);
+      a32i = fused<Real>(-factor, v02i, a32i);
       Real v01r, v01i;
-      v01r = u10r * h00r - u10i * h00i + u11r * h01r - u11i * h01i + u12r * h02r - u12i * h02i;
-      v01i = u10r * h00i + u10i * h00r + u11r * h01i + u11i * h01r + u12r * h02i + u12i * h02r;
-      a01r += factor * v01r;
-      a01i += factor * v01i;
-      a31r -= factor * v01r;
-      a31i -= factor * v01i;
+      v01r = fused<Real>(-u12i, h02i, fused<Real>(u12r, h02r, fused<Real>(-u11i, h01i, fused<Real>(u11r, h01r, fused<Real>(-u10i, h00i, u10r * h00r)))));
+      v01i = fused<Real>(u12i, h02r, fused<Real>(u12r, h02i, fused<Real>(u11i, h01r, fused<Real>(u11r, h01i, fused<Real>(u10i, h00r, u10r * h00i)))));
+      a01r = fused<Real>(factor, v01r, a01r);
+      a01i = fused<Real>(factor, v01i, a01i);
+      a31r = fused<Real>(-factor, v01r, a31r);
+      a31i = fused<Real>(-factor, v01i, a31i);
     }
     {
       Real v10r, v10i;
-      v10r = u00r * h10r - u00i * h10i + u01r * h11r - u01i * h11i + u02r * h12r - u02i * h12i;
-      v10i = u00r * h10i + u00i * h10r + u01r * h11i + u01i * h11r + u02r * h12i + u02i * h12r;
-      a10r += factor * v10r;
-      a10i += factor * v10i;
-      a20r += factor * v10r;
-      a20i += factor * v10i;
+      v10r = fused<Real>(-u02i, h12i, fused<Real>(u02r, h12r, fused<Real>(-u01i, h11i, fused<Real>(u01r, h11r, fused<Real>(-u00i, h10i, u00r * h10r)))));
+      v10i = fused<Real>(u02i, h12r, fused<Real>(u02r, h12i, fused<Real>(u01i, h11r, fused<Real>(u01r, h11i, fused<Real>(u00i, h10r, u00r * h10i)))));
+      a10r = fused<Real>(factor, v10r, a10r);
+      a10i = fused<Real>(factor, v10i, a10i);
+      a20r = fused<Real>(factor, v10r, a20r);
+      a20i = fused<Real>(factor, v10i, a20i);
       Real v12r, v12i;
-      v12r = u20r * h10r - u20i * h10i + u21r * h11r - u21i * h11i + u22r * h12r - u22i * h12i;
-      v12i = u20r * h10i + u20i * h10r + u21r * h11i + u21i * h11r + u22r * h12i + u22i * h12r;
-      a12r += factor * v12r;
-      a12i += factor * v12i;
-      a22r += factor * v12r;
-      a22i += factor * v12i;
+      v12r = fused<Real>(-u22i, h12i, fused<Real>(u22r, h12r, fused<Real>(-u21i, h11i, fused<Real>(u21r, h11r, fused<Real>(-u20i, h10i, u20r * h10r)))));
+      v12i = fused<Real>(u22i, h12r, fused<Real>(u22r, h12i, fused<Real>(u21i, h11r, fused<Real>(u21r, h11i, fused<Real>(u20i, h10r, u20r * h10i)))));
+      a12r = fused<Real>(factor, v12r, a12r);
+      a12i = fused<Real>(factor, v12i, a12i);
+      a22r = fused<Real>(factor, v12r, a22r);
+      a22i = fused<Real>(factor, v12i, a22i);
       Real v11r, v11i;
-      v11r = u10r * h10r - u10i * h10i + u11r * h11r - u11i * h11i + u12r * h12r - u12i * h12i;
-      v11i = u10r * h10i + u10i * h10r + u11r * h11i + u11i * h11r + u12r * h12i + u12i * h12r;
-      a11r += factor * v11r;
-      a11i += factor * v11i;
-      a21r += factor * v11r;
-      a21i += factor * v11i;
+      v11r = fused<Real>(-u12i, h12i, fused<Real>(u12r, h12r, fused<Real>(-u11i, h11i, fused<Real>(u11r, h11r, fused<Real>(-u10i, h10i, u10r * h10r)))));
+      v11i = fused<Real>(u12i, h12r, fused<Real>(u12r, h12i, fused<Real>(u11i, h11r, fused<Real>(u11r, h11i, fused<Real>(u10i, h10r, u10r * h10i)))));
+      a11r = fused<Real>(factor, v11r, a11r);
+      a11i = fused<Real>(factor, v11i, a11i);
+      a21r = fused<Real>(factor, v11r, a21r);
+      a21i = fused<Real>(factor, v11i, a21i);
     }
   }
   {  // (1 + g_y) U_y(x-y)^+ psi(x-y)
@@ -2711,23 +2711,23 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_edge_site(const CudaHopListArgs& arg
     if (edge && args.edges.phased[5]) {
       const Real c = scalars.phases[5][0], s = scalars.phases[5][1];
       const Real h00t = h00r;
-      h00r = h00t * c - h00i * s;
-      h00i = h00t * s + h00i * c;
+      h00r = fused<Real>(-h00i, s, h00t * c);
+      h00i = fused<Real>(h00i, c, h00t * s);
       const Real h01t = h01r;
-      h01r = h01t * c - h01i * s;
-      h01i = h01t * s + h01i * c;
+      h01r = fused<Real>(-h01i, s, h01t * c);
+      h01i = fused<Real>(h01i, c, h01t * s);
       const Real h02t = h02r;
-      h02r = h02t * c - h02i * s;
-      h02i = h02t * s + h02i * c;
+      h02r = fused<Real>(-h02i, s, h02t * c);
+      h02i = fused<Real>(h02i, c, h02t * s);
       const Real h10t = h10r;
-      h10r = h10t * c - h10i * s;
-      h10i = h10t * s + h10i * c;
+      h10r = fused<Real>(-h10i, s, h10t * c);
+      h10i = fused<Real>(h10i, c, h10t * s);
       const Real h11t = h11r;
-      h11r = h11t * c - h11i * s;
-      h11i = h11t * s + h11i * c;
+      h11r = fused<Real>(-h11i, s, h11t * c);
+      h11i = fused<Real>(h11i, c, h11t * s);
       const Real h12t = h12r;
-      h12r = h12t * c - h12i * s;
-      h12i = h12t * s + h12i * c;
+      h12r = fused<Real>(-h12i, s, h12t * c);
+      h12i = fused<Real>(h12i, c, h12t * s);
     }
     const double2 l0 = load_once(after<288>(groups_of<double2, 576>(args.spatial_links, site)));
     const double2 l1 = load_once(after<304>(groups_of<double2, 576>(args.spatial_links, site)));
@@ -2748,57 +2748,57 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_edge_site(const CudaHopListArgs& arg
     const Real u12r = l5.x;
     const Real u12i = l5.y;
     // row 2 = conj(row 0 x row 1)
-    const Real u20r = u01r * u12r - u01i * u12i - u02r * u11r + u02i * u11i;
-    const Real u20i = u02r * u11i + u02i * u11r - u01r * u12i - u01i * u12r;
-    const Real u21r = u02r * u10r - u02i * u10i - u00r * u12r + u00i * u12i;
-    const Real u21i = u00r * u12i + u00i * u12r - u02r * u10i - u02i * u10r;
-    const Real u22r = u00r * u11r - u00i * u11i - u01r * u10r + u01i * u10i;
-    const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
+    const Real u20r = fused<Real>(u02i, u11i, fused<Real>(-u02r, u11r, fused<Real>(-u01i, u12i, u01r * u12r)));
+    const Real u20i = fused<Real>(-u01i, u12r, fused<Real>(-u01r, u12i, fused<Real>(u02i, u11r, u02r * u11i)));
+    const Real u21r = fused<Real>(u00i, u12i, fused<Real>(-u00r, u12r, fused<Real>(-u02i, u10i, u02r * u10r)));
+    const Real u21i = fused<Real>(-u02i, u10r, fused<Real>(-u02r, u10i, fused<Real>(u00i, u12r, u00r * u12i)));
+    const Real u22r = fused<Real>(u01i, u10i, fused<Real>(-u01r, u10r, fused<Real>(-u00i, u11i, u00r * u11r)));
+    const Real u22i = fused<Real>(-u00i, u11r, fused<Real>(-u00r, u11i, fused<Real>(u01i, u10r, u01r * u10i)));
     {
       Real v00r, v00i;
-      v00r = u00r * h00r + u00i * h00i + u10r * h01r + u10i * h01i + u20r * h02r + u20i * h02i;
-      v00i = u00r * h00i - u00i * h00r + u10r * h01i - u10i * h01r + u20r * h02i - u20i * h02r;
-      a00r += factor * v00r;
-      a00i += factor * v00i;
-      a30r += factor * v00r;
-      a30i += factor * v00i;
+      v00r = fused<Real>(u20i, h02i, fused<Real>(u20r, h02r, fused<Real>(u10i, h01i, fused<Real>(u10r, h01r, fused<Real>(u00i, h00i, u00r * h00r)))));
+      v00i = fused<Real>(-u20i, h02r, fused<Real>(u20r, h02i, fused<Real>(-u10i, h01r, fused<Real>(u10r, h01i, fused<Real>(-u00i, h00r, u00r * h00i)))));
+      a00r = fused<Real>(factor, v00r, a00r);
+      a00i = fused<Real>(factor, v00i, a00i);
+      a30r = fused<Real>(factor, v00r, a30r);
+      a30i = fused<Real>(factor, v00i, a30i);
       Real v02r, v02i;
-      v02r = u02r * h00r + u02i * h00i + u12r * h01r + u12i * h01i + u22r * h02r + u22i * h02i;
-      v02i = u02r * h00i - u02i * h00r + u12r * h01i - u12i * h01r + u22r * h02i - u22i * h02r;
-      a02r += factor * v02r;
-      a02i += factor * v02i;
-      a32r += factor * v02r;
-      a32i += factor * v02i;
+      v02r = fused<Real>(u22i, h02i, fused<Real>(u22r, h02r, fused<Real>(u12i, h01i, fused<Real>(u12r, h01r, fused<Real>(u02i, h00i, u02r * h00r)))));
+      v02i = fused<Real>(-u22i, h02r, fused<Real>(u22r, h02i, fused<Real>(-u12i, h01r, fused<Real>(u12r, h01i, fused<Real>(-u02i, h00r, u02r * h00i)))));
+      a02r = fused<Real>(factor, v02r, a02r);
+      a02i = fused<Real>(factor, v02i, a02i);
+      a32r = fused<Real>(factor, v02r, a32r);
+      a32i = fused<Real>(factor, v02i, a32i);
       Real v01r, v01i;
-      v01r = u01r * h00r + u01i * h00i + u11r * h01r + u11i * h01i + u21r * h02r + u21i * h02i;
-      v01i = u01r * h00i - u01i * h00r + u11r * h01i - u11i * h01r + u21r * h02i - u21i * h02r;
-      a01r += factor * v01r;
-      a01i += factor * v01i;
-      a31r += factor * v01r;
-      a31i += factor * v01i;
+      v01r = fused<Real>(u21i, h02i, fused<Real>(u21r, h02r, fused<Real>(u11i, h01i, fused<Real>(u11r, h01r, fused<Real>(u01i, h00i, u01r * h00r)))));
+      v01i = fused<Real>(-u21i, h02r, fused<Real>(u21r, h02i, fused<Real>(-u11i, h01r, fused<Real>(u11r, h01i, fused<Real>(-u01i, h00r, u01r * h00i)))));
+      a01r = fused<Real>(factor, v01r, a01r);
+      a01i = fused<Real>(factor, v01i, a01i);
+      a31r = fused<Real>(factor, v01r, a31r);
+      a31i = fused<Real>(factor, v01i, a31i);
     }
     {
       Real v10r, v10i;
-      v10r = u00r * h10r + u00i * h10i + u10r * h11r + u10i * h11i + u20r * h12r + u20i * h12i;
-      v10i = u00r * h10i - u00i * h10r + u10r * h11i - u10i * h11r + u20r * h12i - u20i * h12r;
-      a10r += factor * v10r;
-      a10i += factor * v10i;
-      a20r -= factor * v10r;
-      a20i -= factor * v10i;
+      v10r = fused<Real>(u20i, h12i, fused<Real>(u20r, h12r, fused<Real>(u10i, h11i, fused<Real>(u10r, h11r, fused<Real>(u00i, h10i, u00r * h10r)))));
+      v10i = fused<Real>(-u20i, h12r, fused<Real>(u20r, h12i, fused<Real>(-u10i, h11r, fused<Real>(u10r, h11i, fused<Real>(-u00i, h10r, u00r * h10i)))));
+      a10r = fused<Real>(factor, v10r, a10r);
+      a10i = fused<Real>(factor, v10i, a10i);
+      a20r = fused<Real>(-factor, v10r, a20r);
+      a20i = fused<Real>(-factor, v10i, a20i);
       Real v12r, v12i;
-      v12r = u02r * h10r + u02i * h10i + u12r * h11r + u12i * h11i + u22r * h12r + u22i * h12i;
-      v12i = u02r * h10i - u02i * h10r + u12r * h11i - u12i * h11r + u22r * h12i - u22i * h12r;
-      a12r += factor * v12r;
-      a12i += factor * v12i;
-      a22r -= factor * v12r;
-      a22i -= factor * v12i;
+      v12r = fused<Real>(u22i, h12i, fused<Real>(u22r, h12r, fused<Real>(u12i, h11i, fused<Real>(u12r, h11r, fused<Real>(u02i, h10i, u02r * h10r)))));
+      v12i = fused<Real>(-u22i, h12r, fused<Real>(u22r, h12i, fused<Real>(-u12i, h11r, fused<Real>(u12r, h11i, fused<Real>(-u02i, h10r, u02r * h10i)))));
+      a12r = fused<Real>(factor, v12r, a12r);
+      a12i = fused<Real>(factor, v12i, a12i);
+      a22r = fused<Real>(-factor, v12r, a22r);
+      a22i = fused<Real>(-factor, v12i, a22i);
       Real v11r, v11i;
-      v11r = u01r * h10r + u01i * h10i + u11r * h11r + u11i * h11i + u21r * h12r + u21i * h12i;
-      v11i = u01r * h10i - u01i * h10r + u11r * h11i - u11i * h11r + u21r * h12i - u21i * h12r;
-      a11r += factor * v11r;
-      a11i += factor * v11i;
-      a21r -= factor * v11r;
-      a21i -= factor * v11i;
+      v11r = fused<Real>(u21i, h12i, fused<Real>(u21r, h12r, fused<Real>(u11i, h11i, fused<Real>(u11r, h11r, fused<Real>(u01i, h10i, u01r * h10r)))));
+      v11i = fused<Real>(-u21i, h12r, fused<Real>(u21r, h12i, fused<Real>(-u11i, h11r, fused<Real>(u11r, h11i, fused<Real>(-u01i, h10r, u01r * h10i)))));
+      a11r = fused<Real>(factor, v11r, a11r);
+      a11i = fused<Real>(factor, v11i, a11i);
+      a21r = fused<Real>(-factor, v11r, a21r);
+      a21i = fused<Real>(-factor, v11i, a21i);
     }
   }
   {  // (1 - g_z) U_z(x) psi(x+z)
@@ -2855,23 +2855,23 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_edge_site(const CudaHopListArgs& arg
     if (edge && args.edges.phased[2]) {
       const Real c = scalars.phases[2][0], s = scalars.phases[2][1];
       const Real h00t = h00r;
-      h00r = h00t * c - h00i * s;
-      h00i = h00t * s + h00i * c;
+      h00r = fused<Real>(-h00i, s, h00t * c);
+      h00i = fused<Real>(h00i, c, h00t * s);
       const Real h01t = h01r;
-      h01r = h01t * c - h01i * s;
-      h01i = h01t * s + h01i * c;
+      h01r = fused<Real>(-h01i, s, h01t * c);
+      h01i = fused<Real>(h01i, c, h01t * s);
       const Real h02t = h02r;
-      h02r = h02t * c - h02i * s;
-      h02i = h02t * s + h02i * c;
+      h02r = fused<Real>(-h02i, s, h02t * c);
+      h02i = fused<Real>(h02i, c, h02t * s);
       const Real h10t = h10r;
-      h10r = h10t * c - h10i * s;
-      h10i = h10t * s + h10i * c;
+      h10r = fused<Real>(-h10i, s, h10t * c);
+      h10i = fused<Real>(h10i, c, h10t * s);
       const Real h11t = h11r;
-      h11r = h11t * c - h11i * s;
-      h11i = h11t * s + h11i * c;
+      h11r = fused<Real>(-h11i, s, h11t * c);
+      h11i = fused<Real>(h11i, c, h11t * s);
       const Real h12t = h12r;
-      h12r = h12t * c - h12i * s;
-      h12i = h12t * s + h12i * c;
+      h12r = fused<Real>(-h12i, s, h12t * c);
+      h12i = fused<Real>(h12i, c, h12t * s);
     }
     const double2 l0 = load_once(after<384>(groups_of<double2, 576>(args.spatial_links, site)));
     const double2 l1 = load_once(after<400>(groups_of<double2, 576>(args.spatial_links, site)));
@@ -2892,57 +2892,57 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_edge_site(const CudaHopListArgs& arg
     const Real u12r = l5.x;
     const Real u12i = l5.y;
     // row 2 = conj(row 0 x row 1)
-    const Real u20r = u01r * u12r - u01i * u12i - u02r * u11r + u02i * u11i;
-    const Real u20i = u02r * u11i + u02i * u11r - u01r * u12i - u01i * u12r;
-    const Real u21r = u02r * u10r - u02i * u10i - u00r * u12r + u00i * u12i;
-    const Real u21i = u00r * u12i + u00i * u12r - u02r * u10i - u02i * u10r;
-    const Real u22r = u00r * u11r - u00i * u11i - u01r * u10r + u01i * u10i;
-    const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
+    const Real u20r = fused<Real>(u02i, u11i, fused<Real>(-u02r, u11r, fused<Real>(-u01i, u12i, u01r * u12r)));
+    const Real u20i = fused<Real>(-u01i, u12r, fused<Real>(-u01r, u12i, fused<Real>(u02i, u11r, u02r * u11i)));
+    const Real u21r = fused<Real>(u00i, u12i, fused<Real>(-u00r, u12r, fused<Real>(-u02i, u10i, u02r * u10r)));
+    const Real u21i = fused<Real>(-u02i, u10r, fused<Real>(-u02r, u10i, fused<Real>(u00i, u12r, u00r * u12i)));
+    const Real u22r = fused<Real>(u01i, u10i, fused<Real>(-u01r, u10r, fused<Real>(-u00i, u11i, u00r * u11r)));
+    const Real u22i = fused<Real>(-u00i, u11r, fused<Real>(-u00r, u11i, fused<Real>(u01i, u10r, u01r * u10i)));
     {
       Real v00r, v00i;
-      v00r = u00r * h00r - u00i * h00i + u01r * h01r - u01i * h01i + u02r * h02r - u02i * h02i;
-      v00i = u00r * h00i + u00i * h00r + u01r * h01i + u01i * h01r + u02r * h02i + u02i * h02r;
-      a00r += factor * v00r;
-      a00i += factor * v00i;
-      a20r -= factor * v00i;
-      a20i += factor * v00r;
+      v00r = fused<Real>(-u02i, h02i, fused<Real>(u02r, h02r, fused<Real>(-u01i, h01i, fused<Real>(u01r, h01r, fused<Real>(-u00i, h00i, u00r * h00r)))));
+      v00i = fused<Real>(u02i, h02r, fused<Real>(u02r, h02i, fused<Real>(u01i, h01r, fused<Real>(u01r, h01i, fused<Real>(u00i, h00r, u00r * h00i)))));
+      a00r = fused<Real>(factor, v00r, a00r);
+      a00i = fused<Real>(factor, v00i, a00i);
+      a20r = fused<Real>(-factor, v00i, a20r);
+      a20i = fused<Real>(factor, v00r, a20i);
       Real v02r, v02i;
-      v02r = u20r * h00r - u20i * h00i + u21r * h01r - u21i * h01i + u22r * h02r - u22i * h02i;
-      v02i = u20r * h00i + u20i * h00r + u21r * h01i + u21i * h01r + u22r * h02i + u22i * h02r;
-      a02r += factor * v02r;
-      a02i += factor * v02i;
-      a22r -= factor * v02i;
-      a22i += factor * v02r;
+      v02r = fused<Real>(-u22i, h02i, fused<Real>(u22r, h02r, fused<Real>(-u21i, h01i, fused<Real>(u21r, h01r, fused<Real>(-u20i, h00i, u20r * h00r)))));
+      v02i = fused<Real>(u22i, h02r, fused<Real>(u22r, h02i, fused<Real>(u21i, h01r, fused<Real>(u21r, h01i, fused<Real>(u20i, h00r, u20r * h00i)))));
+      a02r = fused<Real>(factor, v02r, a02r);
+      a02i = fused<Real>(factor, v02i, a02i);
+      a22r = fused<Real>(-factor, v02i, a22r);
+      a22i = fused<Real>(factor, v02r, a22i);
       Real v01r, v01i;
-      v01r = u10r * h00r - u10i * h00i + u11r * h01r - u11i * h01i + u12r * h02r - u12i * h02i;
-      v01i = u10r * h00i + u10i * h00r + u11r * h01i + u11i * h01r + u12r * h02i + u12i * h02r;
-      a01r += factor * v01r;
-      a01i += factor * v01i;
-      a21r -= factor * v01i;
-      a21i += factor * v01r;
+      v01r = fused<Real>(-u12i, h02i, fused<Real>(u12r, h02r, fused<Real>(-u11i, h01i, fused<Real>(u11r, h01r, fused<Real>(-u10i, h00i, u10r * h00r)))));
+      v01i = fused<Real>(u12i, h02r, fused<Real>(u12r, h02i, fused<Real>(u11i, h01r, fused<Real>(u11r, h01i, fused<Real>(u10i, h00r, u10r * h00i)))));
+      a01r = fused<Real>(factor, v01r, a01r);
+      a01i = fused<Real>(factor, v01i, a01i);
+      a21r = fused<Real>(-factor, v01i, a21r);
+      a21i = fused<Real>(factor, v01r, a21i);
     }
     {
       Real v10r, v10i;
-      v10r = u00r * h10r - u00i * h10i + u01r * h11r - u01i * h11i + u02r * h12r - u02i * h12i;
-      v10i = u00r * h10i + u00i * h10r + u01r * h11i + u01i * h11r + u02r * h12i + u02i * h12r;
-      a10r += factor * v10r;
-      a10i += factor * v10i;
-      a30r += factor * v10i;
-      a30i -= factor * v10r;
+      v10r = fused<Real>(-u02i, h12i, fused<Real>(u02r, h12r, fused<Real>(-u01i, h11i, fused<Real>(u01r, h11r, fused<Real>(-u00i, h10i, u00r * h10r)))));
+      v10i = fused<Real>(u02i, h12r, fused<Real>(u02r, h12i, fused<Real>(u01i, h11r, fused<Real>(u01r, h11i, fused<Real>(u00i, h10r, u00r * h10i)))));
+      a10r = fused<Real>(factor, v10r, a10r);
+      a10i = fused<Real>(factor, v10i, a10i);
+      a30r = fused<Real>(factor, v10i, a30r);
+      a30i = fused<Real>(-factor, v10r, a30i);
       Real v12r, v12i;
-      v12r = u20r * h10r - u20i * h10i + u21r * h11r - u21i * h11i + u22r * h12r - u22i * h12i;
-      v12i = u20r * h10i + u20i * h10r + u21r * h11i + u21i * h11r + u22r * h12i + u22i * h12r;
-      a12r += factor * v12r;
-      a12i += factor * v12i;
-      a32r += factor * v12i;
-      a32i -= factor * v12r;
+      v12r = fused<Real>(-u22i, h12i, fused<Real>(u22r, h12r, fused<Real>(-u21i, h11i, fused<Real>(u21r, h11r, fused<Real>(-u20i, h10i, u20r * h10r)))));
+      v12i = fused<Real>(u22i, h12r, fused<Real>(u22r, h12i, fused<Real>(u21i, h11r, fused<Real>(u21r, h11i, fused<Real>(u20i, h10r, u20r * h10i)))));
+      a12r = fused<Real>(factor, v12r, a12r);
+      a12i = fused<Real>(factor, v12i, a12i);
+      a32r = fused<Real>(factor, v12i, a32r);
+      a32i = fused<Real>(-factor, v12r, a32i);
       Real v11r, v11i;
-      v11r = u10r * h10r - u10i * h10i + u11r * h11r - u11i * h11i + u12r * h12r - u12i * h12i;
-      v11i = u10r * h10i + u10i * h10r + u11r * h11i + u11i * h11r + u12r * h12i + u12i * h12r;
-      a11r += factor * v11r;
-      a11i += factor * v11i;
-      a31r += factor * v11i;
-      a31i -= factor * v11r;
+      v11r = fused<Real>(-u12i, h12i, fused<Real>(u12r, h12r, fused<Real>(-u11i, h11i, fused<Real>(u11r, h11r, fused<Real>(-u10i, h10i, u10r * h10r)))));
+      v11i = fused<Real>(u12i, h12r, fused<Real>(u12r, h12i, fused<Real>(u11i, h11r, fused<Real>(u11r, h11i, fused<Real>(u10i, h10r, u10r * h10i)))));
+      a11r = fused<Real>(factor, v11r, a11r);
+      a11i = fused<Real>(factor, v11i, a11i);
+      a31r = fused<Real>(factor, v11i, a31r);
+      a31i = fused<Real>(-factor, v11r, a31i);
     }
   }
   {  // (1 + g_z) U_z(x-z)^+ psi(x-z)
@@ -2999,23 +2999,23 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_edge_site(const CudaHopListArgs& arg
     if (edge && args.edges.phased[6]) {
       const Real c = scalars.phases[6][0], s = scalars.phases[6][1];
       const Real h00t = h00r;
-      h00r = h00t * c - h00i * s;
-      h00i = h00t * s + h00i * c;
+      h00r = fused<Real>(-h00i, s, h00t * c);
+      h00i = fused<Real>(h00i, c, h00t * s);
       const Real h01t = h01r;
-      h01r = h01t * c - h01i * s;
-      h01i = h01t * s + h01i * c;
+      h01r = fused<Real>(-h01i, s, h01t * c);
+      h01i = fused<Real>(h01i, c, h01t * s);
       const Real h02t = h02r;
-      h02r = h02t * c - h02i * s;
-      h02i = h02t * s + h02i * c;
+      h02r = fused<Real>(-h02i, s, h02t * c);
+      h02i = fused<Real>(h02i, c, h02t * s);
       const Real h10t = h10r;
-      h10r = h10t * c - h10i * s;
-      h10i = h10t * s + h10i * c;
+      h10r = fused<Real>(-h10i, s, h10t * c);
+      h10i = fused<Real>(h10i, c, h10t * s);
       const Real h11t = h11r;
-      h11r = h11t * c - h11i * s;
-      h11i = h11t * s + h11i * c;
+      h11r = fused<Real>(-h11i, s, h11t * c);
+      h11i = fused<Real>(h11i, c, h11t * s);
       const Real h12t = h12r;
-      h12r = h12t * c - h12i * s;
-      h12i = h12t * s + h12i * c;
+      h12r = fused<Real>(-h12i, s, h12t * c);
+      h12i = fused<Real>(h12i, c, h12t * s);
     }
     const double2 l0 = load_once(after<480>(groups_of<double2, 576>(args.spatial_links, site)));
     const double2 l1 = load_once(after<496>(groups_of<double2, 576>(args.spatial_links, site)));
@@ -3036,57 +3036,57 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_edge_site(const CudaHopListArgs& arg
     const Real u12r = l5.x;
     const Real u12i = l5.y;
     // row 2 = conj(row 0 x row 1)
-    const Real u20r = u01r * u12r - u01i * u12i - u02r * u11r + u02i * u11i;
-    const Real u20i = u02r * u11i + u02i * u11r - u01r * u12i - u01i * u12r;
-    const Real u21r = u02r * u10r - u02i * u10i - u00r * u12r + u00i * u12i;
-    const Real u21i = u00r * u12i + u00i * u12r - u02r * u10i - u02i * u10r;
-    const Real u22r = u00r * u11r - u00i * u11i - u01r * u10r + u01i * u10i;
-    const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
+    const Real u20r = fused<Real>(u02i, u11i, fused<Real>(-u02r, u11r, fused<Real>(-u01i, u12i, u01r * u12r)));
+    const Real u20i = fused<Real>(-u01i, u12r, fused<Real>(-u01r, u12i, fused<Real>(u02i, u11r, u02r * u11i)));
+    const Real u21r = fused<Real>(u00i, u12i, fused<Real>(-u00r, u12r, fused<Real>(-u02i, u10i, u02r * u10r)));
+    const Real u21i = fused<Real>(-u02i, u10r, fused<Real>(-u02r, u10i, fused<Real>(u00i, u12r, u00r * u12i)));
+    const Real u22r = fused<Real>(u01i, u10i, fused<Real>(-u01r, u10r, fused<Real>(-u00i, u11i, u00r * u11r)));
+    const Real u22i = fused<Real>(-u00i, u11r, fused<Real>(-u00r, u11i, fused<Real>(u01i, u10r, u01r * u10i)));
     {
       Real v00r, v00i;
-      v00r = u00r * h00r + u00i * h00i + u10r * h01r + u10i * h01i + u20r * h02r + u20i * h02i;
-      v00i = u00r * h00i - u00i * h00r + u10r * h01i - u10i * h01r + u20r * h02i - u20i * h02r;
-      a00r += factor * v00r;
-      a00i += factor * v00i;
-      a20r += factor * v00i;
-      a20i -= factor * v00r;
+      v00r = fused<Real>(u20i, h02i, fused<Real>(u20r, h02r, fused<Real>(u10i, h01i, fused<Real>(u10r, h01r, fused<Real>(u00i, h00i, u00r * h00r)))));
+      v00i = fused<Real>(-u20i, h02r, fused<Real>(u20r, h02i, fused<Real>(-u10i, h01r, fused<Real>(u10r, h01i, fused<Real>(-u00i, h00r, u00r * h00i)))));
+      a00r = fused<Real>(factor, v00r, a00r);
+      a00i = fused<Real>(factor, v00i, a00i);
+      a20r = fused<Real>(factor, v00i, a20r);
+      a20i = fused<Real>(-factor, v00r, a20i);
       Real v02r, v02i;
-      v02r = u02r * h00r + u02i * h00i + u12r * h01r + u12i * h01i + u22r * h02r + u22i * h02i;
-      v02i = u02r * h00i - u02i * h00r + u12r * h01i - u12i * h01r + u22r * h02i - u22i * h02r;
-      a02r += factor * v02r;
-      a02i += factor * v02i;
-      a22r += factor * v02i;
-      a22i -= factor * v02r;
+      v02r = fused<Real>(u22i, h02i, fused<Real>(u22r, h02r, fused<Real>(u12i, h01i, fused<Real>(u12r, h01r, fused<Real>(u02i, h00i, u02r * h00r)))));
+      v02i = fused<Real>(-u22i, h02r, fused<Real>(u22r, h02i, fused<Real>(-u12i, h01r, fused<Real>(u12r, h01i, fused<Real>(-u02i, h00r, u02r * h00i)))));
+      a02r = fused<Real>(factor, v02r, a02r);
+      a02i = fused<Real>(factor, v02i, a02i);
+      a22r = fused<Real>(factor, v02i, a22r);
+      a22i = fused<Real>(-factor, v02r, a22i);
       Real v01r, v01i;
-      v01r = u01r * h00r + u01i * h00i + u11r * h01r + u11i * h01i + u21r * h02r + u21i * h02i;
-      v01i = u01r * h00i - u01i * h00r + u11r * h01i - u11i * h01r + u21r * h02i - u21i * h02r;
-      a01r += factor * v01r;
-      a01i += factor * v01i;
-      a21r += factor * v01i;
-      a21i -= factor * v01r;
+      v01r = fused<Real>(u21i, h02i, fused<Real>(u21r, h02r, fused<Real>(u11i, h01i, fused<Real>(u11r, h01r, fused<Real>(u01i, h00i, u01r * h00r)))));
+      v01i = fused<Real>(-u21i, h02r, fused<Real>(u21r, h02i, fused<Real>(-u11i, h01r, fused<Real>(u11r, h01i, fused<Real>(-u01i, h00r, u01r * h00i)))));
+      a01r = fused<Real>(factor, v01r, a01r);
+      a01i = fused<Real>(factor, v01i, a01i);
+      a21r = fused<Real>(factor, v01i, a21r);
+      a21i = fused<Real>(-factor, v01r, a21i);
     }
     {
       Real v10r, v10i;
-      v10r = u00r * h10r + u00i * h10i + u10r * h11r + u10i * h11i + u20r * h12r + u20i * h12i;
-      v10i = u00r * h10i - u00i * h10r + u10r * h11i - u10i * h11r + u20r * h12i - u20i * h12r;
-      a10r += factor * v10r;
-      a10i += factor * v10i;
-      a30r -= factor * v10i;
-      a30i += factor * v10r;
+      v10r = fused<Real>(u20i, h12i, fused<Real>(u20r, h12r, fused<Real>(u10i, h11i, fused<Real>(u10r, h11r, fused<Real>(u00i, h10i, u00r * h10r)))));
+      v10i = fused<Real>(-u20i, h12r, fused<Real>(u20r, h12i, fused<Real>(-u10i, h11r, fused<Real>(u10r, h11i, fused<Real>(-u00i, h10r, u00r * h10i)))));
+      a10r = fused<Real>(factor, v10r, a10r);
+      a10i = fused<Real>(factor, v10i, a10i);
+      a30r = fused<Real>(-factor, v10i, a30r);
+      a30i = fused<Real>(factor, v10r, a30i);
       Real v12r, v12i;
-      v12r = u02r * h10r + u02i * h10i + u12r * h11r + u12i * h11i + u22r * h12r + u22i * h12i;
-      v12i = u02r * h10i - u02i * h10r + u12r * h11i - u12i * h11r + u22r * h12i - u22i * h12r;
-      a12r += factor * v12r;
-      a12i += factor * v12i;
-      a32r -= factor * v12i;
-      a32i += factor * v12r;
+      v12r = fused<Real>(u22i, h12i, fused<Real>(u22r, h12r, fused<Real>(u12i, h11i, fused<Real>(u12r, h11r, fused<Real>(u02i, h10i, u02r * h10r)))));
+      v12i = fused<Real>(-u22i, h12r, fused<Real>(u22r, h12i, fused<Real>(-u12i, h11r, fused<Real>(u12r, h11i, fused<Real>(-u02i, h10r, u02r * h10i)))));
+      a12r = fused<Real>(factor, v12r, a12r);
+      a12i = fused<Real>(factor, v12i, a12i);
+      a32r = fused<Real>(-factor, v12i, a32r);
+      a32i = fused<Real>(factor, v12r, a32i);
       Real v11r, v11i;
-      v11r = u01r * h10r + u01i * h10i + u11r * h11r + u11i * h11i + u21r * h12r + u21i * h12i;
-      v11i = u01r * h10i - u01i * h10r + u11r * h11i - u11i * h11r + u21r * h12i - u21i * h12r;
-      a11r += factor * v11r;
-      a11i += factor * v11i;
-      a31r -= factor * v11i;
-      a31i += factor * v11r;
+      v11r = fused<Real>(u21i, h12i, fused<Real>(u21r, h12r, fused<Real>(u11i, h11i, fused<Real>(u11r, h11r, fused<Real>(u01i, h10i, u01r * h10r)))));
+      v11i = fused<Real>(-u21i, h12r, fused<Real>(u21r, h12i, fused<Real>(-u11i, h11r, fused<Real>(u11r, h11i, fused<Real>(-u01i, h10r, u01r * h10i)))));
+      a11r = fused<Real>(factor, v11r, a11r);
+      a11i = fused<Real>(factor, v11i, a11i);
+      a31r = fused<Real>(-factor, v11i, a31r);
+      a31i = fused<Real>(factor, v11r, a31i);
     }
   }
   {  // (1 - g_t) U_t(x) psi(x+t)
@@ -3137,23 +3137,23 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_edge_site(const CudaHopListArgs& arg
     if (edge && args.edges.phased[3]) {
       const Real c = scalars.phases[3][0], s = scalars.phases[3][1];
       const Real h00t = h00r;
-      h00r = h00t * c - h00i * s;
-      h00i = h00t * s + h00i * c;
+      h00r = fused<Real>(-h00i, s, h00t * c);
+      h00i = fused<Real>(h00i, c, h00t * s);
       const Real h01t = h01r;
-      h01r = h01t * c - h01i * s;
-      h01i = h01t * s + h01i * c;
+      h01r = fused<Real>(-h01i, s, h01t * c);
+      h01i = fused<Real>(h01i, c, h01t * s);
       const Real h02t = h02r;
-      h02r = h02t * c - h02i * s;
-      h02i = h02t * s + h02i * c;
+      h02r = fused<Real>(-h02i, s, h02t * c);
+      h02i = fused<Real>(h02i, c, h02t * s);
       const Real h10t = h10r;
-      h10r = h10t * c - h10i * s;
-      h10i = h10t * s + h10i * c;
+      h10r = fused<Real>(-h10i, s, h10t * c);
+      h10i = fused<Real>(h10i, c, h10t * s);
       const Real h11t = h11r;
-      h11r = h11t * c - h11i * s;
-      h11i = h11t * s + h11i * c;
+      h11r = fused<Real>(-h11i, s, h11t * c);
+      h11i = fused<Real>(h11i, c, h11t * s);
       const Real h12t = h12r;
-      h12r = h12t * c - h12i * s;
-      h12i = h12t * s + h12i * c;
+      h12r = fused<Real>(-h12i, s, h12t * c);
+      h12i = fused<Real>(h12i, c, h12t * s);
     }
     if (!temporal_gauge || (edge && args.edges.of_lattice[3])) {
       const double2 l0 = load_once(after<0>(groups_of<double2, 192>(args.time_links, site)));
@@ -3175,59 +3175,59 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_edge_site(const CudaHopListArgs& arg
       const Real u12r = l5.x;
       const Real u12i = l5.y;
       // row 2 = conj(row 0 x row 1)
-      const Real u20r = u01r * u12r - u01i * u12i - u02r * u11r + u02i * u11i;
-      const Real u20i = u02r * u11i + u02i * u11r - u01r * u12i - u01i * u12r;
-      const Real u21r = u02r * u10r - u02i * u10i - u00r * u12r + u00i * u12i;
-      const Real u21i = u00r * u12i + u00i * u12r - u02r * u10i - u02i * u10r;
-      const Real u22r = u00r * u11r - u00i * u11i - u01r * u10r + u01i * u10i;
-      const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
+      const Real u20r = fused<Real>(u02i, u11i, fused<Real>(-u02r, u11r, fused<Real>(-u01i, u12i, u01r * u12r)));
+      const Real u20i = fused<Real>(-u01i, u12r, fused<Real>(-u01r, u12i, fused<Real>(u02i, u11r, u02r * u11i)));
+      const Real u21r = fused<Real>(u00i, u12i, fused<Real>(-u00r, u12r, fused<Real>(-u02i, u10i, u02r * u10r)));
+      const Real u21i = fused<Real>(-u02i, u10r, fused<Real>(-u02r, u10i, fused<Real>(u00i, u12r, u00r * u12i)));
+      const Real u22r = fused<Real>(u01i, u10i, fused<Real>(-u01r, u10r, fused<Real>(-u00i, u11i, u00r * u11r)));
+      const Real u22i = fused<Real>(-u00i, u11r, fused<Real>(-u00r, u11i, fused<Real>(u01i, u10r, u01r * u10i)));
       {
         Real v00r, v00i;
-        v00r = u00r * h00r - u00i * h00i + u01r * h01r - u01i * h01i + u02r * h02r - u02i * h02i;
-        v00i = u00r * h00i + u00i * h00r + u01r * h01i + u01i * h01r + u02r * h02i + u02i * h02r;
-        a20r += factor * v00r;
-        a20i += factor * v00i;
+        v00r = fused<Real>(-u02i, h02i, fused<Real>(u02r, h02r, fused<Real>(-u01i, h01i, fused<Real>(u01r, h01r, fused<Real>(-u00i, h00i, u00r * h00r)))));
+        v00i = fused<Real>(u02i, h02r, fused<Real>(u02r, h02i, fused<Real>(u01i, h01r, fused<Real>(u01r, h01i, fused<Real>(u00i, h00r, u00r * h00i)))));
+        a20r = fused<Real>(factor, v00r, a20r);
+        a20i = fused<Real>(factor, v00i, a20i);
         Real v02r, v02i;
-        v02r = u20r * h00r - u20i * h00i + u21r * h01r - u21i * h01i + u22r * h02r - u22i * h02i;
-        v02i = u20r * h00i + u20i * h00r + u21r * h01i + u21i * h01r + u22r * h02i + u22i * h02r;
-        a22r += factor * v02r;
-        a22i += factor * v02i;
+        v02r = fused<Real>(-u22i, h02i, fused<Real>(u22r, h02r, fused<Real>(-u21i, h01i, fused<Real>(u21r, h01r, fused<Real>(-u20i, h00i, u20r * h00r)))));
+        v02i = fused<Real>(u22i, h02r, fused<Real>(u22r, h02i, fused<Real>(u21i, h01r, fused<Real>(u21r, h01i, fused<Real>(u20i, h00r, u20r * h00i)))));
+        a22r = fused<Real>(factor, v02r, a22r);
+        a22i = fused<Real>(factor, v02i, a22i);
         Real v01r, v01i;
-        v01r = u10r * h00r - u10i * h00i + u11r * h01r - u11i * h01i + u12r * h02r - u12i * h02i;
-        v01i = u10r * h00i + u10i * h00r + u11r * h01i + u11i * h01r + u12r * h02i + u12i * h02r;
-        a21r += factor * v01r;
-        a21i += factor * v01i;
+        v01r = fused<Real>(-u12i, h02i, fused<Real>(u12r, h02r, fused<Real>(-u11i, h01i, fused<Real>(u11r, h01r, fused<Real>(-u10i, h00i, u10r * h00r)))));
+        v01i = fused<Real>(u12i, h02r, fused<Real>(u12r, h02i, fused<Real>(u11i, h01r, fused<Real>(u11r, h01i, fused<Real>(u10i, h00r, u10r * h00i)))));
+        a21r = fused<Real>(factor, v01r, a21r);
+        a21i = fused<Real>(factor, v01i, a21i);
       }
       {
         Real v10r, v10i;
-        v10r = u00r * h10r - u00i * h10i + u01r * h11r - u01i * h11i + u02r * h12r - u02i * h12i;
-        v10i = u00r * h10i + u00i * h10r + u01r * h11i + u01i * h11r + u02r * h12i + u02i * h12r;
-        a30r += factor * v10r;
-        a30i += factor * v10i;
+        v10r = fused<Real>(-u02i, h12i, fused<Real>(u02r, h12r, fused<Real>(-u01i, h11i, fused<Real>(u01r, h11r, fused<Real>(-u00i, h10i, u00r * h10r)))));
+        v10i = fused<Real>(u02i, h12r, fused<Real>(u02r, h12i, fused<Real>(u01i, h11r, fused<Real>(u01r, h11i, fused<Real>(u00i, h10r, u00r * h10i)))));
+        a30r = fused<Real>(factor, v10r, a30r);
+        a30i = fused<Real>(factor, v10i, a30i);
         Real v12r, v12i;
-        v12r = u20r * h10r - u20i * h10i + u21r * h11r - u21i * h11i + u22r * h12r - u22i * h12i;
-        v12i = u20r * h10i + u20i * h10r + u21r * h11i + u21i * h11r + u22r * h12i + u22i * h12r;
-        a32r += factor * v12r;
-        a32i += factor * v12i;
+        v12r = fused<Real>(-u22i, h12i, fused<Real>(u22r, h12r, fused<Real>(-u21i, h11i, fused<Real>(u21r, h11r, fused<Real>(-u20i, h10i, u20r * h10r)))));
+        v12i = fused<Real>(u22i, h12r, fused<Real>(u22r, h12i, fused<Real>(u21i, h11r, fused<Real>(u21r, h11i, fused<Real>(u20i, h10r, u20r * h10i)))));
+        a32r = fused<Real>(factor, v12r, a32r);
+        a32i = fused<Real>(factor, v12i, a32i);
         Real v11r, v11i;
-        v11r = u10r * h10r - u10i * h10i + u11r * h11r - u11i * h11i + u12r * h12r - u12i * h12i;
-        v11i = u10r * h10i + u10i * h10r + u11r * h11i + u11i * h11r + u12r * h12i + u12i * h12r;
-        a31r += factor * v11r;
-        a31i += factor * v11i;
+        v11r = fused<Real>(-u12i, h12i, fused<Real>(u12r, h12r, fused<Real>(-u11i, h11i, fused<Real>(u11r, h11r, fused<Real>(-u10i, h10i, u10r * h10r)))));
+        v11i = fused<Real>(u12i, h12r, fused<Real>(u12r, h12i, fused<Real>(u11i, h11r, fused<Real>(u11r, h11i, fused<Real>(u10i, h10r, u10r * h10i)))));
+        a31r = fused<Real>(factor, v11r, a31r);
+        a31i = fused<Real>(factor, v11i, a31i);
       }
     } else {
-      a20r += factor * h00r;
-      a20i += factor * h00i;
-      a21r += factor * h01r;
-      a21i += factor * h01i;
-      a22r += factor * h02r;
-      a22i += factor * h02i;
-      a30r += factor * h10r;
-      a30i += factor * h10i;
-      a31r += factor * h11r;
-      a31i += factor * h11i;
-      a32r += factor * h12r;
-      a32i += factor * h12i;
+      a20r = fused<Real>(factor, h00r, a20r);
+      a20i = fused<Real>(factor, h00i, a20i);
+      a21r = fused<Real>(factor, h01r, a21r);
+      a21i = fused<Real>(factor, h01i, a21i);
+      a22r = fused<Real>(factor, h02r, a22r);
+      a22i = fused<Real>(factor, h02i, a22i);
+      a30r = fused<Real>(factor, h10r, a30r);
+      a30i = fused<Real>(factor, h10i, a30i);
+      a31r = fused<Real>(factor, h11r, a31r);
+      a31i = fused<Real>(factor, h11i, a31i);
+      a32r = fused<Real>(factor, h12r, a32r);
+      a32i = fused<Real>(factor, h12i, a32i);
     }
   }
   {  // (1 + g_t) U_t(x-t)^+ psi(x-t)
@@ -3278,23 +3278,23 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_edge_site(const CudaHopListArgs& arg
     if (edge && args.edges.phased[7]) {
       const Real c = scalars.phases[7][0], s = scalars.phases[7][1];
       const Real h00t = h00r;
-      h00r = h00t * c - h00i * s;
-      h00i = h00t * s + h00i * c;
+      h00r = fused<Real>(-h00i, s, h00t * c);
+      h00i = fused<Real>(h00i, c, h00t * s);
       const Real h01t = h01r;
-      h01r = h01t * c - h01i * s;
-      h01i = h01t * s + h01i * c;
+      h01r = fused<Real>(-h01i, s, h01t * c);
+      h01i = fused<Real>(h01i, c, h01t * s);
       const Real h02t = h02r;
-      h02r = h02t * c - h02i * s;
-      h02i = h02t * s + h02i * c;
+      h02r = fused<Real>(-h02i, s, h02t * c);
+      h02i = fused<Real>(h02i, c, h02t * s);
       const Real h10t = h10r;
-      h10r = h10t * c - h10i * s;
-      h10i = h10t * s + h10i * c;
+      h10r = fused<Real>(-h10i, s, h10t * c);
+      h10i = fused<Real>(h10i, c, h10t * s);
       const Real h11t = h11r;
-      h11r = h11t * c - h11i * s;
-      h11i = h11t * s + h11i * c;
+      h11r = fused<Real>(-h11i, s, h11t * c);
+      h11i = fused<Real>(h11i, c, h11t * s);
       const Real h12t = h12r;
-      h12r = h12t * c - h12i * s;
-      h12i = h12t * s + h12i * c;
+      h12r = fused<Real>(-h12i, s, h12t * c);
+      h12i = fused<Real>(h12i, c, h12t * s);
     }
     if (!temporal_gauge || (edge && args.edges.of_lattice[7])) {
       const double2 l0 = load_once(after<96>(groups_of<double2, 192>(args.time_links, site)));
@@ -3316,104 +3316,104 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_edge_site(const CudaHopListArgs& arg
       const Real u12r = l5.x;
       const Real u12i = l5.y;
       // row 2 = conj(row 0 x row 1)
-      const Real u20r = u01r * u12r - u01i * u12i - u02r * u11r + u02i * u11i;
-      const Real u20i = u02r * u11i + u02i * u11r - u01r * u12i - u01i * u12r;
-      const Real u21r = u02r * u10r - u02i * u10i - u00r * u12r + u00i * u12i;
-      const Real u21i = u00r * u12i + u00i * u12r - u02r * u10i - u02i * u10r;
-      const Real u22r = u00r * u11r - u00i * u11i - u01r * u10r + u01i * u10i;
-      const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
+      const Real u20r = fused<Real>(u02i, u11i, fused<Real>(-u02r, u11r, fused<Real>(-u01i, u12i, u01r * u12r)));
+      const Real u20i = fused<Real>(-u01i, u12r, fused<Real>(-u01r, u12i, fused<Real>(u02i, u11r, u02r * u11i)));
+      const Real u21r = fused<Real>(u00i, u12i, fused<Real>(-u00r, u12r, fused<Real>(-u02i, u10i, u02r * u10r)));
+      const Real u21i = fused<Real>(-u02i, u10r, fused<Real>(-u02r, u10i, fused<Real>(u00i, u12r, u00r * u12i)));
+      const Real u22r = fused<Real>(u01i, u10i, fused<Real>(-u01r, u10r, fused<Real>(-u00i, u11i, u00r * u11r)));
+      const Real u22i = fused<Real>(-u00i, u11r, fused<Real>(-u00r, u11i, fused<Real>(u01i, u10r, u01r * u10i)));
       {
         Real v00r, v00i;
-        v00r = u00r * h00r + u00i * h00i + u10r * h01r + u10i * h01i + u20r * h02r + u20i * h02i;
-        v00i = u00r * h00i - u00i * h00r + u10r * h01i - u10i * h01r + u20r * h02i - u20i * h02r;
-        a00r += factor * v00r;
-        a00i += factor * v00i;
+        v00r = fused<Real>(u20i, h02i, fused<Real>(u20r, h02r, fused<Real>(u10i, h01i, fused<Real>(u10r, h01r, fused<Real>(u00i, h00i, u00r * h00r)))));
+        v00i = fused<Real>(-u20i, h02r, fused<Real>(u20r, h02i, fused<Real>(-u10i, h01r, fused<Real>(u10r, h01i, fused<Real>(-u00i, h00r, u00r * h00i)))));
+        a00r = fused<Real>(factor, v00r, a00r);
+        a00i = fused<Real>(factor, v00i, a00i);
         Real v02r, v02i;
-        v02r = u02r * h00r + u02i * h00i + u12r * h01r + u12i * h01i + u22r * h02r + u22i * h02i;
-        v02i = u02r * h00i - u02i * h00r + u12r * h01i - u12i * h01r + u22r * h02i - u22i * h02r;
-        a02r += factor * v02r;
-        a02i += factor * v02i;
+        v02r = fused<Real>(u22i, h02i, fused<Real>(u22r, h02r, fused<Real>(u12i, h01i, fused<Real>(u12r, h01r, fused<Real>(u02i, h00i, u02r * h00r)))));
+        v02i = fused<Real>(-u22i, h02r, fused<Real>(u22r, h02i, fused<Real>(-u12i, h01r, fused<Real>(u12r, h01i, fused<Real>(-u02i, h00r, u02r * h00i)))));
+        a02r = fused<Real>(factor, v02r, a02r);
+        a02i = fused<Real>(factor, v02i, a02i);
         Real v01r, v01i;
-        v01r = u01r * h00r + u01i * h00i + u11r * h01r + u11i * h01i + u21r * h02r + u21i * h02i;
-        v01i = u01r * h00i - u01i * h00r + u11r * h01i - u11i * h01r + u21r * h02i - u21i * h02r;
-        a01r += factor * v01r;
-        a01i += factor * v01i;
+        v01r = fused<Real>(u21i, h02i, fused<Real>(u21r, h02r, fused<Real>(u11i, h01i, fused<Real>(u11r, h01r, fused<Real>(u01i, h00i, u01r * h00r)))));
+        v01i = fused<Real>(-u21i, h02r, fused<Real>(u21r, h02i, fused<Real>(-u11i, h01r, fused<Real>(u11r, h01i, fused<Real>(-u01i, h00r, u01r * h00i)))));
+        a01r = fused<Real>(factor, v01r, a01r);
+        a01i = fused<Real>(factor, v01i, a01i);
       }
       {
         Real v10r, v10i;
-        v10r = u00r * h10r + u00i * h10i + u10r * h11r + u10i * h11i + u20r * h12r + u20i * h12i;
-        v10i = u00r * h10i - u00i * h10r + u10r * h11i - u10i * h11r + u20r * h12i - u20i * h12r;
-        a10r += factor * v10r;
-        a10i += factor * v10i;
+        v10r = fused<Real>(u20i, h12i, fused<Real>(u20r, h12r, fused<Real>(u10i, h11i, fused<Real>(u10r, h11r, fused<Real>(u00i, h10i, u00r * h10r)))));
+        v10i = fused<Real>(-u20i, h12r, fused<Real>(u20r, h12i, fused<Real>(-u10i, h11r, fused<Real>(u10r, h11i, fused<Real>(-u00i, h10r, u00r * h10i)))));
+        a10r = fused<Real>(factor, v10r, a10r);
+        a10i = fused<Real>(factor, v10i, a10i);
         Real v12r, v12i;
-        v12r = u02r * h10r + u02i * h10i + u12r * h11r + u12i * h11i + u22r * h12r + u22i * h12i;
-        v12i = u02r * h10i - u02i * h10r + u12r * h11i - u12i * h11r + u22r * h12i - u22i * h12r;
-        a12r += factor * v12r;
-        a12i += factor * v12i;
+        v12r = fused<Real>(u22i, h12i, fused<Real>(u22r, h12r, fused<Real>(u12i, h11i, fused<Real>(u12r, h11r, fused<Real>(u02i, h10i, u02r * h10r)))));
+        v12i = fused<Real>(-u22i, h12r, fused<Real>(u22r, h12i, fused<Real>(-u12i, h11r, fused<Real>(u12r, h11i, fused<Real>(-u02i, h10r, u02r * h10i)))));
+        a12r = fused<Real>(factor, v12r, a12r);
+        a12i = fused<Real>(factor, v12i, a12i);
         Real v11r, v11i;
-        v11r = u01r * h10r + u01i * h10i + u11r * h11r + u11i * h11i + u21r * h12r + u21i * h12i;
-        v11i = u01r * h10i - u01i * h10r + u11r * h11i - u11i * h11r + u21r * h12i - u21i * h12r;
-        a11r += factor * v11r;
-        a11i += factor * v11i;
+        v11r = fused<Real>(u21i, h12i, fused<Real>(u21r, h12r, fused<Real>(u11i, h11i, fused<Real>(u11r, h11r, fused<Real>(u01i, h10i, u01r * h10r)))));
+        v11i = fused<Real>(-u21i, h12r, fused<Real>(u21r, h12i, fused<Real>(-u11i, h11r, fused<Real>(u11r, h11i, fused<Real>(-u01i, h10r, u01r * h10i)))));
+        a11r = fused<Real>(factor, v11r, a11r);
+        a11i = fused<Real>(factor, v11i, a11i);
       }
     } else {
-      a00r += factor * h00r;
-      a00i += factor * h00i;
-      a01r += factor * h01r;
-      a01i += factor * h01i;
-      a02r += factor * h02r;
-      a02i += factor * h02i;
-      a10r += factor * h10r;
-      a10i += factor * h10i;
-      a11r += factor * h11r;
-      a11i += factor * h11i;
-      a12r += factor * h12r;
-      a12i += factor * h12i;
+      a00r = fused<Real>(factor, h00r, a00r);
+      a00i = fused<Real>(factor, h00i, a00i);
+      a01r = fused<Real>(factor, h01r, a01r);
+      a01i = fused<Real>(factor, h01i, a01i);
+      a02r = fused<Real>(factor, h02r, a02r);
+      a02i = fused<Real>(factor, h02i, a02i);
+      a10r = fused<Real>(factor, h10r, a10r);
+      a10i = fused<Real>(factor, h10i, a10i);
+      a11r = fused<Real>(factor, h11r, a11r);
+      a11i = fused<Real>(factor, h11i, a11i);
+      a12r = fused<Real>(factor, h12r, a12r);
+      a12i = fused<Real>(factor, h12i, a12i);
     }
   }
   if constexpr (site_terms) {
     if (T(args.terms.wilson.sum_twist) != 0) {
       {
         const Real re = a00r, im = a00i;
-        a00r -= T(args.terms.wilson.sum_twist) * a20i;
-        a00i += T(args.terms.wilson.sum_twist) * a20r;
-        a20r -= T(args.terms.wilson.sum_twist) * im;
-        a20i += T(args.terms.wilson.sum_twist) * re;
+        a00r = fused<Real>(-T(args.terms.wilson.sum_twist), a20i, a00r);
+        a00i = fused<Real>(T(args.terms.wilson.sum_twist), a20r, a00i);
+        a20r = fused<Real>(-T(args.terms.wilson.sum_twist), im, a20r);
+        a20i = fused<Real>(T(args.terms.wilson.sum_twist), re, a20i);
       }
       {
         const Real re = a01r, im = a01i;
-        a01r -= T(args.terms.wilson.sum_twist) * a21i;
-        a01i += T(args.terms.wilson.sum_twist) * a21r;
-        a21r -= T(args.terms.wilson.sum_twist) * im;
-        a21i += T(args.terms.wilson.sum_twist) * re;
+        a01r = fused<Real>(-T(args.terms.wilson.sum_twist), a21i, a01r);
+        a01i = fused<Real>(T(args.terms.wilson.sum_twist), a21r, a01i);
+        a21r = fused<Real>(-T(args.terms.wilson.sum_twist), im, a21r);
+        a21i = fused<Real>(T(args.terms.wilson.sum_twist), re, a21i);
       }
       {
         const Real re = a02r, im = a02i;
-        a02r -= T(args.terms.wilson.sum_twist) * a22i;
-        a02i += T(args.terms.wilson.sum_twist) * a22r;
-        a22r -= T(args.terms.wilson.sum_twist) * im;
-        a22i += T(args.terms.wilson.sum_twist) * re;
+        a02r = fused<Real>(-T(args.terms.wilson.sum_twist), a22i, a02r);
+        a02i = fused<Real>(T(args.terms.wilson.sum_twist), a22r, a02i);
+        a22r = fused<Real>(-T(args.terms.wilson.sum_twist), im, a22r);
+        a22i = fused<Real>(T(args.terms.wilson.sum_twist), re, a22i);
       }
       {
         const Real re = a10r, im = a10i;
-        a10r -= T(args.terms.wilson.sum_twist) * a30i;
-        a10i += T(args.terms.wilson.sum_twist) * a30r;
-        a30r -= T(args.terms.wilson.sum_twist) * im;
-        a30i += T(args.terms.wilson.sum_twist) * re;
+        a10r = fused<Real>(-T(args.terms.wilson.sum_twist), a30i, a10r);
+        a10i = fused<Real>(T(args.terms.wilson.sum_twist), a30r, a10i);
+        a30r = fused<Real>(-T(args.terms.wilson.sum_twist), im, a30r);
+        a30i = fused<Real>(T(args.terms.wilson.sum_twist), re, a30i);
       }
       {
         const Real re = a11r, im = a11i;
-        a11r -= T(args.terms.wilson.sum_twist) * a31i;
-        a11i += T(args.terms.wilson.sum_twist) * a31r;
-        a31r -= T(args.terms.wilson.sum_twist) * im;
-        a31i += T(args.terms.wilson.sum_twist) * re;
+        a11r = fused<Real>(-T(args.terms.wilson.sum_twist), a31i, a11r);
+        a11i = fused<Real>(T(args.terms.wilson.sum_twist), a31r, a11i);
+        a31r = fused<Real>(-T(args.terms.wilson.sum_twist), im, a31r);
+        a31i = fused<Real>(T(args.terms.wilson.sum_twist), re, a31i);
       }
       {
         const Real re = a12r, im = a12i;
-        a12r -= T(args.terms.wilson.sum_twist) * a32i;
-        a12i += T(args.terms.wilson.sum_twist) * a32r;
-        a32r -= T(args.terms.wilson.sum_twist) * im;
-        a32i += T(args.terms.wilson.sum_twist) * re;
+        a12r = fused<Real>(-T(args.terms.wilson.sum_twist), a32i, a12r);
+        a12i = fused<Real>(T(args.terms.wilson.sum_twist), a32r, a12i);
+        a32r = fused<Real>(-T(args.terms.wilson.sum_twist), im, a32r);
+        a32i = fused<Real>(T(args.terms.wilson.sum_twist), re, a32i);
       }
     }
     if (args.terms.wilson.chiral[0] != nullptr) {
@@ -3456,30 +3456,30 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_edge_site(const CudaHopListArgs& arg
         v32r = scalars.a * q5.x;
         v32i = scalars.a * q5.y;
         if (T(args.terms.wilson.z_twist) != 0) {
-          v00r -= T(args.terms.wilson.z_twist) * q0.y;
-          v00i += T(args.terms.wilson.z_twist) * q0.x;
-          v20r -= T(args.terms.wilson.z_twist) * p0.y;
-          v20i += T(args.terms.wilson.z_twist) * p0.x;
-          v01r -= T(args.terms.wilson.z_twist) * q1.y;
-          v01i += T(args.terms.wilson.z_twist) * q1.x;
-          v21r -= T(args.terms.wilson.z_twist) * p1.y;
-          v21i += T(args.terms.wilson.z_twist) * p1.x;
-          v02r -= T(args.terms.wilson.z_twist) * q2.y;
-          v02i += T(args.terms.wilson.z_twist) * q2.x;
-          v22r -= T(args.terms.wilson.z_twist) * p2.y;
-          v22i += T(args.terms.wilson.z_twist) * p2.x;
-          v10r -= T(args.terms.wilson.z_twist) * q3.y;
-          v10i += T(args.terms.wilson.z_twist) * q3.x;
-          v30r -= T(args.terms.wilson.z_twist) * p3.y;
-          v30i += T(args.terms.wilson.z_twist) * p3.x;
-          v11r -= T(args.terms.wilson.z_twist) * q4.y;
-          v11i += T(args.terms.wilson.z_twist) * q4.x;
-          v31r -= T(args.terms.wilson.z_twist) * p4.y;
-          v31i += T(args.terms.wilson.z_twist) * p4.x;
-          v12r -= T(args.terms.wilson.z_twist) * q5.y;
-          v12i += T(args.terms.wilson.z_twist) * q5.x;
-          v32r -= T(args.terms.wilson.z_twist) * p5.y;
-          v32i += T(args.terms.wilson.z_twist) * p5.x;
+          v00r = fused<Real>(-T(args.terms.wilson.z_twist), q0.y, v00r);
+          v00i = fused<Real>(T(args.terms.wilson.z_twist), q0.x, v00i);
+          v20r = fused<Real>(-T(args.terms.wilson.z_twist), p0.y, v20r);
+          v20i = fused<Real>(T(args.terms.wilson.z_twist), p0.x, v20i);
+          v01r = fused<Real>(-T(args.terms.wilson.z_twist), q1.y, v01r);
+          v01i = fused<Real>(T(args.terms.wilson.z_twist), q1.x, v01i);
+          v21r = fused<Real>(-T(args.terms.wilson.z_twist), p1.y, v21r);
+          v21i = fused<Real>(T(args.terms.wilson.z_twist), p1.x, v21i);
+          v02r = fused<Real>(-T(args.terms.wilson.z_twist), q2.y, v02r);
+          v02i = fused<Real>(T(args.terms.wilson.z_twist), q2.x, v02i);
+          v22r = fused<Real>(-T(args.terms.wilson.z_twist), p2.y, v22r);
+          v22i = fused<Real>(T(args.terms.wilson.z_twist), p2.x, v22i);
+          v10r = fused<Real>(-T(args.terms.wilson.z_twist), q3.y, v10r);
+          v10i = fused<Real>(T(args.terms.wilson.z_twist), q3.x, v10i);
+          v30r = fused<Real>(-T(args.terms.wilson.z_twist), p3.y, v30r);
+          v30i = fused<Real>(T(args.terms.wilson.z_twist), p3.x, v30i);
+          v11r = fused<Real>(-T(args.terms.wilson.z_twist), q4.y, v11r);
+          v11i = fused<Real>(T(args.terms.wilson.z_twist), q4.x, v11i);
+          v31r = fused<Real>(-T(args.terms.wilson.z_twist), p4.y, v31r);
+          v31i = fused<Real>(T(args.terms.wilson.z_twist), p4.x, v31i);
+          v12r = fused<Real>(-T(args.terms.wilson.z_twist), q5.y, v12r);
+          v12i = fused<Real>(T(args.terms.wilson.z_twist), q5.x, v12i);
+          v32r = fused<Real>(-T(args.terms.wilson.z_twist), p5.y, v32r);
+          v32i = fused<Real>(T(args.terms.wilson.z_twist), p5.x, v32i);
         }
       } else {
         v00r = a00r;
@@ -3544,30 +3544,30 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_edge_site(const CudaHopListArgs& arg
           a32r = scalars.a * q5.x;
           a32i = scalars.a * q5.y;
           if (T(args.terms.wilson.z_twist) != 0) {
-            a00r -= T(args.terms.wilson.z_twist) * q0.y;
-            a00i += T(args.terms.wilson.z_twist) * q0.x;
-            a20r -= T(args.terms.wilson.z_twist) * p0.y;
-            a20i += T(args.terms.wilson.z_twist) * p0.x;
-            a01r -= T(args.terms.wilson.z_twist) * q1.y;
-            a01i += T(args.terms.wilson.z_twist) * q1.x;
-            a21r -= T(args.terms.wilson.z_twist) * p1.y;
-            a21i += T(args.terms.wilson.z_twist) * p1.x;
-            a02r -= T(args.terms.wilson.z_twist) * q2.y;
-            a02i += T(args.terms.wilson.z_twist) * q2.x;
-            a22r -= T(args.terms.wilson.z_twist) * p2.y;
-            a22i += T(args.terms.wilson.z_twist) * p2.x;
-            a10r -= T(args.terms.wilson.z_twist) * q3.y;
-            a10i += T(args.terms.wilson.z_twist) * q3.x;
-            a30r -= T(args.terms.wilson.z_twist) * p3.y;
-            a30i += T(args.terms.wilson.z_twist) * p3.x;
-            a11r -= T(args.terms.wilson.z_twist) * q4.y;
-            a11i += T(args.terms.wilson.z_twist) * q4.x;
-            a31r -= T(args.terms.wilson.z_twist) * p4.y;
-            a31i += T(args.terms.wilson.z_twist) * p4.x;
-            a12r -= T(args.terms.wilson.z_twist) * q5.y;
-            a12i += T(args.terms.wilson.z_twist) * q5.x;
-            a32r -= T(args.terms.wilson.z_twist) * p5.y;
-            a32i += T(args.terms.wilson.z_twist) * p5.x;
+            a00r = fused<Real>(-T(args.terms.wilson.z_twist), q0.y, a00r);
+            a00i = fused<Real>(T(args.terms.wilson.z_twist), q0.x, a00i);
+            a20r = fused<Real>(-T(args.terms.wilson.z_twist), p0.y, a20r);
+            a20i = fused<Real>(T(args.terms.wilson.z_twist), p0.x, a20i);
+            a01r = fused<Real>(-T(args.terms.wilson.z_twist), q1.y, a01r);
+            a01i = fused<Real>(T(args.terms.wilson.z_twist), q1.x, a01i);
+            a21r = fused<Real>(-T(args.terms.wilson.z_twist), p1.y, a21r);
+            a21i = fused<Real>(T(args.terms.wilson.z_twist), p1.x, a21i);
+            a02r = fused<Real>(-T(args.terms.wilson.z_twist), q2.y, a02r);
+            a02i = fused<Real>(T(args.terms.wilson.z_twist), q2.x, a02i);
+            a22r = fused<Real>(-T(args.terms.wilson.z_twist), p2.y, a22r);
+            a22i = fused<Real>(T(args.terms.wilson.z_twist), p2.x, a22i);
+            a10r = fused<Real>(-T(args.terms.wilson.z_twist), q3.y, a10r);
+            a10i = fused<Real>(T(args.terms.wilson.z_twist), q3.x, a10i);
+            a30r = fused<Real>(-T(args.terms.wilson.z_twist), p3.y, a30r);
+            a30i = fused<Real>(T(args.terms.wilson.z_twist), p3.x, a30i);
+            a11r = fused<Real>(-T(args.terms.wilson.z_twist), q4.y, a11r);
+            a11i = fused<Real>(T(args.terms.wilson.z_twist), q4.x, a11i);
+            a31r = fused<Real>(-T(args.terms.wilson.z_twist), p4.y, a31r);
+            a31i = fused<Real>(T(args.terms.wilson.z_twist), p4.x, a31i);
+            a12r = fused<Real>(-T(args.terms.wilson.z_twist), q5.y, a12r);
+            a12i = fused<Real>(T(args.terms.wilson.z_twist), q5.x, a12i);
+            a32r = fused<Real>(-T(args.terms.wilson.z_twist), p5.y, a32r);
+            a32i = fused<Real>(T(args.terms.wilson.z_twist), p5.x, a32i);
           }
         } else {
           a00r = a00i = a01r = a01i = a02r = a02i = a10r = a10i = a11r = a11i = a12r = a12i = a20r = a20i = a21r = a21i = a22r = a22i = a30r = a30i = a31r = a31i = a32r = a32i = Real{};
@@ -3626,108 +3626,108 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_edge_site(const CudaHopListArgs& arg
           w12i = d5 * x12i;
           {
             const Real br = c3.x, bi = c3.y;
-            w01r += br * x00r - bi * x00i;
-            w01i += br * x00i + bi * x00r;
-            w00r += br * x01r + bi * x01i;
-            w00i += br * x01i - bi * x01r;
+            w01r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w01r));
+            w01i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w01i));
+            w00r = fused<Real>(bi, x01i, fused<Real>(br, x01r, w00r));
+            w00i = fused<Real>(-bi, x01r, fused<Real>(br, x01i, w00i));
           }
           {
             const Real br = c4.x, bi = c4.y;
-            w02r += br * x00r - bi * x00i;
-            w02i += br * x00i + bi * x00r;
-            w00r += br * x02r + bi * x02i;
-            w00i += br * x02i - bi * x02r;
+            w02r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w02r));
+            w02i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w02i));
+            w00r = fused<Real>(bi, x02i, fused<Real>(br, x02r, w00r));
+            w00i = fused<Real>(-bi, x02r, fused<Real>(br, x02i, w00i));
           }
           {
             const Real br = c5.x, bi = c5.y;
-            w02r += br * x01r - bi * x01i;
-            w02i += br * x01i + bi * x01r;
-            w01r += br * x02r + bi * x02i;
-            w01i += br * x02i - bi * x02r;
+            w02r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w02r));
+            w02i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w02i));
+            w01r = fused<Real>(bi, x02i, fused<Real>(br, x02r, w01r));
+            w01i = fused<Real>(-bi, x02r, fused<Real>(br, x02i, w01i));
           }
           {
             const Real br = c6.x, bi = c6.y;
-            w10r += br * x00r - bi * x00i;
-            w10i += br * x00i + bi * x00r;
-            w00r += br * x10r + bi * x10i;
-            w00i += br * x10i - bi * x10r;
+            w10r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w10r));
+            w10i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w10i));
+            w00r = fused<Real>(bi, x10i, fused<Real>(br, x10r, w00r));
+            w00i = fused<Real>(-bi, x10r, fused<Real>(br, x10i, w00i));
           }
           {
             const Real br = c7.x, bi = c7.y;
-            w10r += br * x01r - bi * x01i;
-            w10i += br * x01i + bi * x01r;
-            w01r += br * x10r + bi * x10i;
-            w01i += br * x10i - bi * x10r;
+            w10r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w10r));
+            w10i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w10i));
+            w01r = fused<Real>(bi, x10i, fused<Real>(br, x10r, w01r));
+            w01i = fused<Real>(-bi, x10r, fused<Real>(br, x10i, w01i));
           }
           {
             const Real br = c8.x, bi = c8.y;
-            w10r += br * x02r - bi * x02i;
-            w10i += br * x02i + bi * x02r;
-            w02r += br * x10r + bi * x10i;
-            w02i += br * x10i - bi * x10r;
+            w10r = fused<Real>(-bi, x02i, fused<Real>(br, x02r, w10r));
+            w10i = fused<Real>(bi, x02r, fused<Real>(br, x02i, w10i));
+            w02r = fused<Real>(bi, x10i, fused<Real>(br, x10r, w02r));
+            w02i = fused<Real>(-bi, x10r, fused<Real>(br, x10i, w02i));
           }
           {
             const Real br = c9.x, bi = c9.y;
-            w11r += br * x00r - bi * x00i;
-            w11i += br * x00i + bi * x00r;
-            w00r += br * x11r + bi * x11i;
-            w00i += br * x11i - bi * x11r;
+            w11r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w11r));
+            w11i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w11i));
+            w00r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w00r));
+            w00i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w00i));
           }
           {
             const Real br = c10.x, bi = c10.y;
-            w11r += br * x01r - bi * x01i;
-            w11i += br * x01i + bi * x01r;
-            w01r += br * x11r + bi * x11i;
-            w01i += br * x11i - bi * x11r;
+            w11r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w11r));
+            w11i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w11i));
+            w01r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w01r));
+            w01i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w01i));
           }
           {
             const Real br = c11.x, bi = c11.y;
-            w11r += br * x02r - bi * x02i;
-            w11i += br * x02i + bi * x02r;
-            w02r += br * x11r + bi * x11i;
-            w02i += br * x11i - bi * x11r;
+            w11r = fused<Real>(-bi, x02i, fused<Real>(br, x02r, w11r));
+            w11i = fused<Real>(bi, x02r, fused<Real>(br, x02i, w11i));
+            w02r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w02r));
+            w02i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w02i));
           }
           {
             const Real br = c12.x, bi = c12.y;
-            w11r += br * x10r - bi * x10i;
-            w11i += br * x10i + bi * x10r;
-            w10r += br * x11r + bi * x11i;
-            w10i += br * x11i - bi * x11r;
+            w11r = fused<Real>(-bi, x10i, fused<Real>(br, x10r, w11r));
+            w11i = fused<Real>(bi, x10r, fused<Real>(br, x10i, w11i));
+            w10r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w10r));
+            w10i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w10i));
           }
           {
             const Real br = c13.x, bi = c13.y;
-            w12r += br * x00r - bi * x00i;
-            w12i += br * x00i + bi * x00r;
-            w00r += br * x12r + bi * x12i;
-            w00i += br * x12i - bi * x12r;
+            w12r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w12r));
+            w12i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w12i));
+            w00r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w00r));
+            w00i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w00i));
           }
           {
             const Real br = c14.x, bi = c14.y;
-            w12r += br * x01r - bi * x01i;
-            w12i += br * x01i + bi * x01r;
-            w01r += br * x12r + bi * x12i;
-            w01i += br * x12i - bi * x12r;
+            w12r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w12r));
+            w12i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w12i));
+            w01r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w01r));
+            w01i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w01i));
           }
           {
             const Real br = c15.x, bi = c15.y;
-            w12r += br * x02r - bi * x02i;
-            w12i += br * x02i + bi * x02r;
-            w02r += br * x12r + bi * x12i;
-            w02i += br * x12i - bi * x12r;
+            w12r = fused<Real>(-bi, x02i, fused<Real>(br, x02r, w12r));
+            w12i = fused<Real>(bi, x02r, fused<Real>(br, x02i, w12i));
+            w02r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w02r));
+            w02i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w02i));
           }
           {
             const Real br = c16.x, bi = c16.y;
-            w12r += br * x10r - bi * x10i;
-            w12i += br * x10i + bi * x10r;
-            w10r += br * x12r + bi * x12i;
-            w10i += br * x12i - bi * x12r;
+            w12r = fused<Real>(-bi, x10i, fused<Real>(br, x10r, w12r));
+            w12i = fused<Real>(bi, x10r, fused<Real>(br, x10i, w12i));
+            w10r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w10r));
+            w10i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w10i));
           }
           {
             const Real br = c17.x, bi = c17.y;
-            w12r += br * x11r - bi * x11i;
-            w12i += br * x11i + bi * x11r;
-            w11r += br * x12r + bi * x12i;
-            w11i += br * x12i - bi * x12r;
+            w12r = fused<Real>(-bi, x11i, fused<Real>(br, x11r, w12r));
+            w12i = fused<Real>(bi, x11r, fused<Real>(br, x11i, w12i));
+            w11r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w11r));
+            w11i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w11i));
           }
         }
         if (T(args.terms.wilson.chiral_twist) != 0) {
@@ -3782,127 +3782,127 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_edge_site(const CudaHopListArgs& arg
               x12i = turn * re;
             }
             const Real d0 = c0.x;
-            w00r += d0 * x00r;
-            w00i += d0 * x00i;
+            w00r = fused<Real>(d0, x00r, w00r);
+            w00i = fused<Real>(d0, x00i, w00i);
             const Real d1 = c0.y;
-            w01r += d1 * x01r;
-            w01i += d1 * x01i;
+            w01r = fused<Real>(d1, x01r, w01r);
+            w01i = fused<Real>(d1, x01i, w01i);
             const Real d2 = c1.x;
-            w02r += d2 * x02r;
-            w02i += d2 * x02i;
+            w02r = fused<Real>(d2, x02r, w02r);
+            w02i = fused<Real>(d2, x02i, w02i);
             const Real d3 = c1.y;
-            w10r += d3 * x10r;
-            w10i += d3 * x10i;
+            w10r = fused<Real>(d3, x10r, w10r);
+            w10i = fused<Real>(d3, x10i, w10i);
             const Real d4 = c2.x;
-            w11r += d4 * x11r;
-            w11i += d4 * x11i;
+            w11r = fused<Real>(d4, x11r, w11r);
+            w11i = fused<Real>(d4, x11i, w11i);
             const Real d5 = c2.y;
-            w12r += d5 * x12r;
-            w12i += d5 * x12i;
+            w12r = fused<Real>(d5, x12r, w12r);
+            w12i = fused<Real>(d5, x12i, w12i);
             {
               const Real br = c3.x, bi = c3.y;
-              w01r += br * x00r - bi * x00i;
-              w01i += br * x00i + bi * x00r;
-              w00r += br * x01r + bi * x01i;
-              w00i += br * x01i - bi * x01r;
+              w01r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w01r));
+              w01i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w01i));
+              w00r = fused<Real>(bi, x01i, fused<Real>(br, x01r, w00r));
+              w00i = fused<Real>(-bi, x01r, fused<Real>(br, x01i, w00i));
             }
             {
               const Real br = c4.x, bi = c4.y;
-              w02r += br * x00r - bi * x00i;
-              w02i += br * x00i + bi * x00r;
-              w00r += br * x02r + bi * x02i;
-              w00i += br * x02i - bi * x02r;
+              w02r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w02r));
+              w02i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w02i));
+              w00r = fused<Real>(bi, x02i, fused<Real>(br, x02r, w00r));
+              w00i = fused<Real>(-bi, x02r, fused<Real>(br, x02i, w00i));
             }
             {
               const Real br = c5.x, bi = c5.y;
-              w02r += br * x01r - bi * x01i;
-              w02i += br * x01i + bi * x01r;
-              w01r += br * x02r + bi * x02i;
-              w01i += br * x02i - bi * x02r;
+              w02r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w02r));
+              w02i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w02i));
+              w01r = fused<Real>(bi, x02i, fused<Real>(br, x02r, w01r));
+              w01i = fused<Real>(-bi, x02r, fused<Real>(br, x02i, w01i));
             }
             {
               const Real br = c6.x, bi = c6.y;
-              w10r += br * x00r - bi * x00i;
-              w10i += br * x00i + bi * x00r;
-              w00r += br * x10r + bi * x10i;
-              w00i += br * x10i - bi * x10r;
+              w10r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w10r));
+              w10i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w10i));
+              w00r = fused<Real>(bi, x10i, fused<Real>(br, x10r, w00r));
+              w00i = fused<Real>(-bi, x10r, fused<Real>(br, x10i, w00i));
             }
             {
               const Real br = c7.x, bi = c7.y;
-              w10r += br * x01r - bi * x01i;
-              w10i += br * x01i + bi * x01r;
-              w01r += br * x10r + bi * x10i;
-              w01i += br * x10i - bi * x10r;
+              w10r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w10r));
+              w10i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w10i));
+              w01r = fused<Real>(bi, x10i, fused<Real>(br, x10r, w01r));
+              w01i = fused<Real>(-bi, x10r, fused<Real>(br, x10i, w01i));
             }
             {
               const Real br = c8.x, bi = c8.y;
-              w10r += br * x02r - bi * x02i;
-              w10i += br * x02i + bi * x02r;
-              w02r += br * x10r + bi * x10i;
-              w02i += br * x10i - bi * x10r;
+              w10r = fused<Real>(-bi, x02i, fused<Real>(br, x02r, w10r));
+              w10i = fused<Real>(bi, x02r, fused<Real>(br, x02i, w10i));
+              w02r = fused<Real>(bi, x10i, fused<Real>(br, x10r, w02r));
+              w02i = fused<Real>(-bi, x10r, fused<Real>(br, x10i, w02i));
             }
             {
               const Real br = c9.x, bi = c9.y;
-              w11r += br * x00r - bi * x00i;
-              w11i += br * x00i + bi * x00r;
-              w00r += br * x11r + bi * x11i;
-              w00i += br * x11i - bi * x11r;
+              w11r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w11r));
+              w11i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w11i));
+              w00r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w00r));
+              w00i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w00i));
             }
             {
               const Real br = c10.x, bi = c10.y;
-              w11r += br * x01r - bi * x01i;
-              w11i += br * x01i + bi * x01r;
-              w01r += br * x11r + bi * x11i;
-              w01i += br * x11i - bi * x11r;
+              w11r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w11r));
+              w11i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w11i));
+              w01r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w01r));
+              w01i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w01i));
             }
             {
               const Real br = c11.x, bi = c11.y;
-              w11r += br * x02r - bi * x02i;
-              w11i += br * x02i + bi * x02r;
-              w02r += br * x11r + bi * x11i;
-              w02i += br * x11i - bi * x11r;
+              w11r = fused<Real>(-bi, x02i, fused<Real>(br, x02r, w11r));
+              w11i = fused<Real>(bi, x02r, fused<Real>(br, x02i, w11i));
+              w02r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w02r));
+              w02i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w02i));
             }
             {
               const Real br = c12.x, bi = c12.y;
-              w11r += br * x10r - bi * x10i;
-              w11i += br * x10i + bi * x10r;
-              w10r += br * x11r + bi * x11i;
-              w10i += br * x11i - bi * x11r;
+              w11r = fused<Real>(-bi, x10i, fused<Real>(br, x10r, w11r));
+              w11i = fused<Real>(bi, x10r, fused<Real>(br, x10i, w11i));
+              w10r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w10r));
+              w10i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w10i));
             }
             {
               const Real br = c13.x, bi = c13.y;
-              w12r += br * x00r - bi * x00i;
-              w12i += br * x00i + bi * x00r;
-              w00r += br * x12r + bi * x12i;
-              w00i += br * x12i - bi * x12r;
+              w12r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w12r));
+              w12i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w12i));
+              w00r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w00r));
+              w00i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w00i));
             }
             {
               const Real br = c14.x, bi = c14.y;
-              w12r += br * x01r - bi * x01i;
-              w12i += br * x01i + bi * x01r;
-              w01r += br * x12r + bi * x12i;
-              w01i += br * x12i - bi * x12r;
+              w12r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w12r));
+              w12i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w12i));
+              w01r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w01r));
+              w01i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w01i));
             }
             {
               const Real br = c15.x, bi = c15.y;
-              w12r += br * x02r - bi * x02i;
-              w12i += br * x02i + bi * x02r;
-              w02r += br * x12r + bi * x12i;
-              w02i += br * x12i - bi * x12r;
+              w12r = fused<Real>(-bi, x02i, fused<Real>(br, x02r, w12r));
+              w12i = fused<Real>(bi, x02r, fused<Real>(br, x02i, w12i));
+              w02r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w02r));
+              w02i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w02i));
             }
             {
               const Real br = c16.x, bi = c16.y;
-              w12r += br * x10r - bi * x10i;
-              w12i += br * x10i + bi * x10r;
-              w10r += br * x12r + bi * x12i;
-              w10i += br * x12i - bi * x12r;
+              w12r = fused<Real>(-bi, x10i, fused<Real>(br, x10r, w12r));
+              w12i = fused<Real>(bi, x10r, fused<Real>(br, x10i, w12i));
+              w10r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w10r));
+              w10i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w10i));
             }
             {
               const Real br = c17.x, bi = c17.y;
-              w12r += br * x11r - bi * x11i;
-              w12i += br * x11i + bi * x11r;
-              w11r += br * x12r + bi * x12i;
-              w11i += br * x12i - bi * x12r;
+              w12r = fused<Real>(-bi, x11i, fused<Real>(br, x11r, w12r));
+              w12i = fused<Real>(bi, x11r, fused<Real>(br, x11i, w12i));
+              w11r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w11r));
+              w11i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w11i));
             }
           } else {
             const auto turn = (T(0.5) * T(args.terms.wilson.chiral_twist));
@@ -4028,108 +4028,108 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_edge_site(const CudaHopListArgs& arg
           w12i = d5 * x12i;
           {
             const Real br = c3.x, bi = c3.y;
-            w01r += br * x00r - bi * x00i;
-            w01i += br * x00i + bi * x00r;
-            w00r += br * x01r + bi * x01i;
-            w00i += br * x01i - bi * x01r;
+            w01r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w01r));
+            w01i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w01i));
+            w00r = fused<Real>(bi, x01i, fused<Real>(br, x01r, w00r));
+            w00i = fused<Real>(-bi, x01r, fused<Real>(br, x01i, w00i));
           }
           {
             const Real br = c4.x, bi = c4.y;
-            w02r += br * x00r - bi * x00i;
-            w02i += br * x00i + bi * x00r;
-            w00r += br * x02r + bi * x02i;
-            w00i += br * x02i - bi * x02r;
+            w02r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w02r));
+            w02i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w02i));
+            w00r = fused<Real>(bi, x02i, fused<Real>(br, x02r, w00r));
+            w00i = fused<Real>(-bi, x02r, fused<Real>(br, x02i, w00i));
           }
           {
             const Real br = c5.x, bi = c5.y;
-            w02r += br * x01r - bi * x01i;
-            w02i += br * x01i + bi * x01r;
-            w01r += br * x02r + bi * x02i;
-            w01i += br * x02i - bi * x02r;
+            w02r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w02r));
+            w02i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w02i));
+            w01r = fused<Real>(bi, x02i, fused<Real>(br, x02r, w01r));
+            w01i = fused<Real>(-bi, x02r, fused<Real>(br, x02i, w01i));
           }
           {
             const Real br = c6.x, bi = c6.y;
-            w10r += br * x00r - bi * x00i;
-            w10i += br * x00i + bi * x00r;
-            w00r += br * x10r + bi * x10i;
-            w00i += br * x10i - bi * x10r;
+            w10r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w10r));
+            w10i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w10i));
+            w00r = fused<Real>(bi, x10i, fused<Real>(br, x10r, w00r));
+            w00i = fused<Real>(-bi, x10r, fused<Real>(br, x10i, w00i));
           }
           {
             const Real br = c7.x, bi = c7.y;
-            w10r += br * x01r - bi * x01i;
-            w10i += br * x01i + bi * x01r;
-            w01r += br * x10r + bi * x10i;
-            w01i += br * x10i - bi * x10r;
+            w10r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w10r));
+            w10i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w10i));
+            w01r = fused<Real>(bi, x10i, fused<Real>(br, x10r, w01r));
+            w01i = fused<Real>(-bi, x10r, fused<Real>(br, x10i, w01i));
           }
           {
             const Real br = c8.x, bi = c8.y;
-            w10r += br * x02r - bi * x02i;
-            w10i += br * x02i + bi * x02r;
-            w02r += br * x10r + bi * x10i;
-            w02i += br * x10i - bi * x10r;
+            w10r = fused<Real>(-bi, x02i, fused<Real>(br, x02r, w10r));
+            w10i = fused<Real>(bi, x02r, fused<Real>(br, x02i, w10i));
+            w02r = fused<Real>(bi, x10i, fused<Real>(br, x10r, w02r));
+            w02i = fused<Real>(-bi, x10r, fused<Real>(br, x10i, w02i));
           }
           {
             const Real br = c9.x, bi = c9.y;
-            w11r += br * x00r - bi * x00i;
-            w11i += br * x00i + bi * x00r;
-            w00r += br * x11r + bi * x11i;
-            w00i += br * x11i - bi * x11r;
+            w11r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w11r));
+            w11i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w11i));
+            w00r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w00r));
+            w00i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w00i));
           }
           {
             const Real br = c10.x, bi = c10.y;
-            w11r += br * x01r - bi * x01i;
-            w11i += br * x01i + bi * x01r;
-            w01r += br * x11r + bi * x11i;
-            w01i += br * x11i - bi * x11r;
+            w11r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w11r));
+            w11i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w11i));
+            w01r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w01r));
+            w01i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w01i));
           }
           {
             const Real br = c11.x, bi = c11.y;
-            w11r += br * x02r - bi * x02i;
-            w11i += br * x02i + bi * x02r;
-            w02r += br * x11r + bi * x11i;
-            w02i += br * x11i - bi * x11r;
+            w11r = fused<Real>(-bi, x02i, fused<Real>(br, x02r, w11r));
+            w11i = fused<Real>(bi, x02r, fused<Real>(br, x02i, w11i));
+            w02r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w02r));
+            w02i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w02i));
           }
           {
             const Real br = c12.x, bi = c12.y;
-            w11r += br * x10r - bi * x10i;
-            w11i += br * x10i + bi * x10r;
-            w10r += br * x11r + bi * x11i;
-            w10i += br * x11i - bi * x11r;
+            w11r = fused<Real>(-bi, x10i, fused<Real>(br, x10r, w11r));
+            w11i = fused<Real>(bi, x10r, fused<Real>(br, x10i, w11i));
+            w10r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w10r));
+            w10i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w10i));
           }
           {
             const Real br = c13.x, bi = c13.y;
-            w12r += br * x00r - bi * x00i;
-            w12i += br * x00i + bi * x00r;
-            w00r += br * x12r + bi * x12i;
-            w00i += br * x12i - bi * x12r;
+            w12r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w12r));
+            w12i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w12i));
+            w00r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w00r));
+            w00i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w00i));
           }
           {
             const Real br = c14.x, bi = c14.y;
-            w12r += br * x01r - bi * x01i;
-            w12i += br * x01i + bi * x01r;
-            w01r += br * x12r + bi * x12i;
-            w01i += br * x12i - bi * x12r;
+            w12r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w12r));
+            w12i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w12i));
+            w01r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w01r));
+            w01i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w01i));
           }
           {
             const Real br = c15.x, bi = c15.y;
-            w12r += br * x02r - bi * x02i;
-            w12i += br * x02i + bi * x02r;
-            w02r += br * x12r + bi * x12i;
-            w02i += br * x12i - bi * x12r;
+            w12r = fused<Real>(-bi, x02i, fused<Real>(br, x02r, w12r));
+            w12i = fused<Real>(bi, x02r, fused<Real>(br, x02i, w12i));
+            w02r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w02r));
+            w02i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w02i));
           }
           {
             const Real br = c16.x, bi = c16.y;
-            w12r += br * x10r - bi * x10i;
-            w12i += br * x10i + bi * x10r;
-            w10r += br * x12r + bi * x12i;
-            w10i += br * x12i - bi * x12r;
+            w12r = fused<Real>(-bi, x10i, fused<Real>(br, x10r, w12r));
+            w12i = fused<Real>(bi, x10r, fused<Real>(br, x10i, w12i));
+            w10r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w10r));
+            w10i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w10i));
           }
           {
             const Real br = c17.x, bi = c17.y;
-            w12r += br * x11r - bi * x11i;
-            w12i += br * x11i + bi * x11r;
-            w11r += br * x12r + bi * x12i;
-            w11i += br * x12i - bi * x12r;
+            w12r = fused<Real>(-bi, x11i, fused<Real>(br, x11r, w12r));
+            w12i = fused<Real>(bi, x11r, fused<Real>(br, x11i, w12i));
+            w11r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w11r));
+            w11i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w11i));
           }
         }
         if (T(args.terms.wilson.chiral_twist) != 0) {
@@ -4184,127 +4184,127 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_edge_site(const CudaHopListArgs& arg
               x12i = turn * re;
             }
             const Real d0 = c0.x;
-            w00r += d0 * x00r;
-            w00i += d0 * x00i;
+            w00r = fused<Real>(d0, x00r, w00r);
+            w00i = fused<Real>(d0, x00i, w00i);
             const Real d1 = c0.y;
-            w01r += d1 * x01r;
-            w01i += d1 * x01i;
+            w01r = fused<Real>(d1, x01r, w01r);
+            w01i = fused<Real>(d1, x01i, w01i);
             const Real d2 = c1.x;
-            w02r += d2 * x02r;
-            w02i += d2 * x02i;
+            w02r = fused<Real>(d2, x02r, w02r);
+            w02i = fused<Real>(d2, x02i, w02i);
             const Real d3 = c1.y;
-            w10r += d3 * x10r;
-            w10i += d3 * x10i;
+            w10r = fused<Real>(d3, x10r, w10r);
+            w10i = fused<Real>(d3, x10i, w10i);
             const Real d4 = c2.x;
-            w11r += d4 * x11r;
-            w11i += d4 * x11i;
+            w11r = fused<Real>(d4, x11r, w11r);
+            w11i = fused<Real>(d4, x11i, w11i);
             const Real d5 = c2.y;
-            w12r += d5 * x12r;
-            w12i += d5 * x12i;
+            w12r = fused<Real>(d5, x12r, w12r);
+            w12i = fused<Real>(d5, x12i, w12i);
             {
               const Real br = c3.x, bi = c3.y;
-              w01r += br * x00r - bi * x00i;
-              w01i += br * x00i + bi * x00r;
-              w00r += br * x01r + bi * x01i;
-              w00i += br * x01i - bi * x01r;
+              w01r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w01r));
+              w01i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w01i));
+              w00r = fused<Real>(bi, x01i, fused<Real>(br, x01r, w00r));
+              w00i = fused<Real>(-bi, x01r, fused<Real>(br, x01i, w00i));
             }
             {
               const Real br = c4.x, bi = c4.y;
-              w02r += br * x00r - bi * x00i;
-              w02i += br * x00i + bi * x00r;
-              w00r += br * x02r + bi * x02i;
-              w00i += br * x02i - bi * x02r;
+              w02r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w02r));
+              w02i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w02i));
+              w00r = fused<Real>(bi, x02i, fused<Real>(br, x02r, w00r));
+              w00i = fused<Real>(-bi, x02r, fused<Real>(br, x02i, w00i));
             }
             {
               const Real br = c5.x, bi = c5.y;
-              w02r += br * x01r - bi * x01i;
-              w02i += br * x01i + bi * x01r;
-              w01r += br * x02r + bi * x02i;
-              w01i += br * x02i - bi * x02r;
+              w02r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w02r));
+              w02i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w02i));
+              w01r = fused<Real>(bi, x02i, fused<Real>(br, x02r, w01r));
+              w01i = fused<Real>(-bi, x02r, fused<Real>(br, x02i, w01i));
             }
             {
               const Real br = c6.x, bi = c6.y;
-              w10r += br * x00r - bi * x00i;
-              w10i += br * x00i + bi * x00r;
-              w00r += br * x10r + bi * x10i;
-              w00i += br * x10i - bi * x10r;
+              w10r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w10r));
+              w10i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w10i));
+              w00r = fused<Real>(bi, x10i, fused<Real>(br, x10r, w00r));
+              w00i = fused<Real>(-bi, x10r, fused<Real>(br, x10i, w00i));
             }
             {
               const Real br = c7.x, bi = c7.y;
-              w10r += br * x01r - bi * x01i;
-              w10i += br * x01i + bi * x01r;
-              w01r += br * x10r + bi * x10i;
-              w01i += br * x10i - bi * x10r;
+              w10r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w10r));
+              w10i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w10i));
+              w01r = fused<Real>(bi, x10i, fused<Real>(br, x10r, w01r));
+              w01i = fused<Real>(-bi, x10r, fused<Real>(br, x10i, w01i));
             }
             {
               const Real br = c8.x, bi = c8.y;
-              w10r += br * x02r - bi * x02i;
-              w10i += br * x02i + bi * x02r;
-              w02r += br * x10r + bi * x10i;
-              w02i += br * x10i - bi * x10r;
+              w10r = fused<Real>(-bi, x02i, fused<Real>(br, x02r, w10r));
+              w10i = fused<Real>(bi, x02r, fused<Real>(br, x02i, w10i));
+              w02r = fused<Real>(bi, x10i, fused<Real>(br, x10r, w02r));
+              w02i = fused<Real>(-bi, x10r, fused<Real>(br, x10i, w02i));
             }
             {
               const Real br = c9.x, bi = c9.y;
-              w11r += br * x00r - bi * x00i;
-              w11i += br * x00i + bi * x00r;
-              w00r += br * x11r + bi * x11i;
-              w00i += br * x11i - bi * x11r;
+              w11r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w11r));
+              w11i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w11i));
+              w00r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w00r));
+              w00i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w00i));
             }
             {
               const Real br = c10.x, bi = c10.y;
-              w11r += br * x01r - bi * x01i;
-              w11i += br * x01i + bi * x01r;
-              w01r += br * x11r + bi * x11i;
-              w01i += br * x11i - bi * x11r;
+              w11r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w11r));
+              w11i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w11i));
+              w01r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w01r));
+              w01i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w01i));
             }
             {
               const Real br = c11.x, bi = c11.y;
-              w11r += br * x02r - bi * x02i;
-              w11i += br * x02i + bi * x02r;
-              w02r += br * x11r + bi * x11i;
-              w02i += br * x11i - bi * x11r;
+              w11r = fused<Real>(-bi, x02i, fused<Real>(br, x02r, w11r));
+              w11i = fused<Real>(bi, x02r, fused<Real>(br, x02i, w11i));
+              w02r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w02r));
+              w02i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w02i));
             }
             {
               const Real br = c12.x, bi = c12.y;
-              w11r += br * x10r - bi * x10i;
-              w11i += br * x10i + bi * x10r;
-              w10r += br * x11r + bi * x11i;
-              w10i += br * x11i - bi * x11r;
+              w11r = fused<Real>(-bi, x10i, fused<Real>(br, x10r, w11r));
+              w11i = fused<Real>(bi, x10r, fused<Real>(br, x10i, w11i));
+              w10r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w10r));
+              w10i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w10i));
             }
             {
               const Real br = c13.x, bi = c13.y;
-              w12r += br * x00r - bi * x00i;
-              w12i += br * x00i + bi * x00r;
-              w00r += br * x12r + bi * x12i;
-              w00i += br * x12i - bi * x12r;
+              w12r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w12r));
+              w12i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w12i));
+              w00r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w00r));
+              w00i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w00i));
             }
             {
               const Real br = c14.x, bi = c14.y;
-              w12r += br * x01r - bi * x01i;
-              w12i += br * x01i + bi * x01r;
-              w01r += br * x12r + bi * x12i;
-              w01i += br * x12i - bi * x12r;
+              w12r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w12r));
+              w12i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w12i));
+              w01r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w01r));
+              w01i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w01i));
             }
             {
               const Real br = c15.x, bi = c15.y;
-              w12r += br * x02r - bi * x02i;
-              w12i += br * x02i + bi * x02r;
-              w02r += br * x12r + bi * x12i;
-              w02i += br * x12i - bi * x12r;
+              w12r = fused<Real>(-bi, x02i, fused<Real>(br, x02r, w12r));
+              w12i = fused<Real>(bi, x02r, fused<Real>(br, x02i, w12i));
+              w02r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w02r));
+              w02i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w02i));
             }
             {
               const Real br = c16.x, bi = c16.y;
-              w12r += br * x10r - bi * x10i;
-              w12i += br * x10i + bi * x10r;
-              w10r += br * x12r + bi * x12i;
-              w10i += br * x12i - bi * x12r;
+              w12r = fused<Real>(-bi, x10i, fused<Real>(br, x10r, w12r));
+              w12i = fused<Real>(bi, x10r, fused<Real>(br, x10i, w12i));
+              w10r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w10r));
+              w10i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w10i));
             }
             {
               const Real br = c17.x, bi = c17.y;
-              w12r += br * x11r - bi * x11i;
-              w12i += br * x11i + bi * x11r;
-              w11r += br * x12r + bi * x12i;
-              w11i += br * x12i - bi * x12r;
+              w12r = fused<Real>(-bi, x11i, fused<Real>(br, x11r, w12r));
+              w12i = fused<Real>(bi, x11r, fused<Real>(br, x11i, w12i));
+              w11r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w11r));
+              w11i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w11i));
             }
           } else {
             const auto turn = -(T(0.5) * T(args.terms.wilson.chiral_twist));
@@ -4391,55 +4391,55 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_edge_site(const CudaHopListArgs& arg
         const double2 q3 = load_own(after<48>(groups_of<double2, 192>(fields.z[1], site)));
         const double2 q4 = load_own(after<64>(groups_of<double2, 192>(fields.z[1], site)));
         const double2 q5 = load_own(after<80>(groups_of<double2, 192>(fields.z[1], site)));
-        a00r += scalars.a * p0.x;
-        a00i += scalars.a * p0.y;
-        a01r += scalars.a * p1.x;
-        a01i += scalars.a * p1.y;
-        a02r += scalars.a * p2.x;
-        a02i += scalars.a * p2.y;
-        a10r += scalars.a * p3.x;
-        a10i += scalars.a * p3.y;
-        a11r += scalars.a * p4.x;
-        a11i += scalars.a * p4.y;
-        a12r += scalars.a * p5.x;
-        a12i += scalars.a * p5.y;
-        a20r += scalars.a * q0.x;
-        a20i += scalars.a * q0.y;
-        a21r += scalars.a * q1.x;
-        a21i += scalars.a * q1.y;
-        a22r += scalars.a * q2.x;
-        a22i += scalars.a * q2.y;
-        a30r += scalars.a * q3.x;
-        a30i += scalars.a * q3.y;
-        a31r += scalars.a * q4.x;
-        a31i += scalars.a * q4.y;
-        a32r += scalars.a * q5.x;
-        a32i += scalars.a * q5.y;
+        a00r = fused<Real>(scalars.a, p0.x, a00r);
+        a00i = fused<Real>(scalars.a, p0.y, a00i);
+        a01r = fused<Real>(scalars.a, p1.x, a01r);
+        a01i = fused<Real>(scalars.a, p1.y, a01i);
+        a02r = fused<Real>(scalars.a, p2.x, a02r);
+        a02i = fused<Real>(scalars.a, p2.y, a02i);
+        a10r = fused<Real>(scalars.a, p3.x, a10r);
+        a10i = fused<Real>(scalars.a, p3.y, a10i);
+        a11r = fused<Real>(scalars.a, p4.x, a11r);
+        a11i = fused<Real>(scalars.a, p4.y, a11i);
+        a12r = fused<Real>(scalars.a, p5.x, a12r);
+        a12i = fused<Real>(scalars.a, p5.y, a12i);
+        a20r = fused<Real>(scalars.a, q0.x, a20r);
+        a20i = fused<Real>(scalars.a, q0.y, a20i);
+        a21r = fused<Real>(scalars.a, q1.x, a21r);
+        a21i = fused<Real>(scalars.a, q1.y, a21i);
+        a22r = fused<Real>(scalars.a, q2.x, a22r);
+        a22i = fused<Real>(scalars.a, q2.y, a22i);
+        a30r = fused<Real>(scalars.a, q3.x, a30r);
+        a30i = fused<Real>(scalars.a, q3.y, a30i);
+        a31r = fused<Real>(scalars.a, q4.x, a31r);
+        a31i = fused<Real>(scalars.a, q4.y, a31i);
+        a32r = fused<Real>(scalars.a, q5.x, a32r);
+        a32i = fused<Real>(scalars.a, q5.y, a32i);
         if (T(args.terms.wilson.z_twist) != 0) {
-          a00r -= T(args.terms.wilson.z_twist) * q0.y;
-          a00i += T(args.terms.wilson.z_twist) * q0.x;
-          a20r -= T(args.terms.wilson.z_twist) * p0.y;
-          a20i += T(args.terms.wilson.z_twist) * p0.x;
-          a01r -= T(args.terms.wilson.z_twist) * q1.y;
-          a01i += T(args.terms.wilson.z_twist) * q1.x;
-          a21r -= T(args.terms.wilson.z_twist) * p1.y;
-          a21i += T(args.terms.wilson.z_twist) * p1.x;
-          a02r -= T(args.terms.wilson.z_twist) * q2.y;
-          a02i += T(args.terms.wilson.z_twist) * q2.x;
-          a22r -= T(args.terms.wilson.z_twist) * p2.y;
-          a22i += T(args.terms.wilson.z_twist) * p2.x;
-          a10r -= T(args.terms.wilson.z_twist) * q3.y;
-          a10i += T(args.terms.wilson.z_twist) * q3.x;
-          a30r -= T(args.terms.wilson.z_twist) * p3.y;
-          a30i += T(args.terms.wilson.z_twist) * p3.x;
-          a11r -= T(args.terms.wilson.z_twist) * q4.y;
-          a11i += T(args.terms.wilson.z_twist) * q4.x;
-          a31r -= T(args.terms.wilson.z_twist) * p4.y;
-          a31i += T(args.terms.wilson.z_twist) * p4.x;
-          a12r -= T(args.terms.wilson.z_twist) * q5.y;
-          a12i += T(args.terms.wilson.z_twist) * q5.x;
-          a32r -= T(args.terms.wilson.z_twist) * p5.y;
-          a32i += T(args.terms.wilson.z_twist) * p5.x;
+          a00r = fused<Real>(-T(args.terms.wilson.z_twist), q0.y, a00r);
+          a00i = fused<Real>(T(args.terms.wilson.z_twist), q0.x, a00i);
+          a20r = fused<Real>(-T(args.terms.wilson.z_twist), p0.y, a20r);
+          a20i = fused<Real>(T(args.terms.wilson.z_twist), p0.x, a20i);
+          a01r = fused<Real>(-T(args.terms.wilson.z_twist), q1.y, a01r);
+          a01i = fused<Real>(T(args.terms.wilson.z_twist), q1.x, a01i);
+          a21r = fused<Real>(-T(args.terms.wilson.z_twist), p1.y, a21r);
+          a21i = fused<Real>(T(args.terms.wilson.z_twist), p1.x, a21i);
+          a02r = fused<Real>(-T(args.terms.wilson.z_twist), q2.y, a02r);
+          a02i = fused<Real>(T(args.terms.wilson.z_twist), q2.x, a02i);
+          a22r = fused<Real>(-T(args.terms.wilson.z_twist), p2.y, a22r);
+          a22i = fused<Real>(T(args.terms.wilson.z_twist), p2.x, a22i);
+          a10r = fused<Real>(-T(args.terms.wilson.z_twist), q3.y, a10r);
+          a10i = fused<Real>(T(args.terms.wilson.z_twist), q3.x, a10i);
+          a30r = fused<Real>(-T(args.terms.wilson.z_twist), p3.y, a30r);
+          a30i = fused<Real>(T(args.terms.wilson.z_twist), p3.x, a30i);
+          a11r = fused<Real>(-T(args.terms.wilson.z_twist), q4.y, a11r);
+          a11i = fused<Real>(T(args.terms.wilson.z_twist), q4.x, a11i);
+          a31r = fused<Real>(-T(args.terms.wilson.z_twist), p4.y, a31r);
+          a31i = fused<Real>(T(args.terms.wilson.z_twist), p4.x, a31i);
+          a12r = fused<Real>(-T(args.terms.wilson.z_twist), q5.y, a12r);
+          a12i = fused<Real>(T(args.terms.wilson.z_twist), q5.x, a12i);
+          a32r = fused<Real>(-T(args.terms.wilson.z_twist), p5.y, a32r);
+          a32i = fused<Real>(T(args.terms.wilson.z_twist), p5.x, a32i);
         }
       }
     }
@@ -4457,30 +4457,30 @@ QUADRILLE_HOST_DEVICE void wilson_double_12_edge_site(const CudaHopListArgs& arg
       const double2 q3 = load_own(after<48>(groups_of<double2, 192>(fields.z[1], site)));
       const double2 q4 = load_own(after<64>(groups_of<double2, 192>(fields.z[1], site)));
       const double2 q5 = load_own(after<80>(groups_of<double2, 192>(fields.z[1], site)));
-      a00r += scalars.a * p0.x;
-      a00i += scalars.a * p0.y;
-      a01r += scalars.a * p1.x;
-      a01i += scalars.a * p1.y;
-      a02r += scalars.a * p2.x;
-      a02i += scalars.a * p2.y;
-      a10r += scalars.a * p3.x;
-      a10i += scalars.a * p3.y;
-      a11r += scalars.a * p4.x;
-      a11i += scalars.a * p4.y;
-      a12r += scalars.a * p5.x;
-      a12i += scalars.a * p5.y;
-      a20r += scalars.a * q0.x;
-      a20i += scalars.a * q0.y;
-      a21r += scalars.a * q1.x;
-      a21i += scalars.a * q1.y;
-      a22r += scalars.a * q2.x;
-      a22i += scalars.a * q2.y;
-      a30r += scalars.a * q3.x;
-      a30i += scalars.a * q3.y;
-      a31r += scalars.a * q4.x;
-      a31i += scalars.a * q4.y;
-      a32r += scalars.a * q5.x;
-      a32i += scalars.a * q5.y;
+      a00r = fused<Real>(scalars.a, p0.x, a00r);
+      a00i = fused<Real>(scalars.a, p0.y, a00i);
+      a01r = fused<Real>(scalars.a, p1.x, a01r);
+      a01i = fused<Real>(scalars.a, p1.y, a01i);
+      a02r = fused<Real>(scalars.a, p2.x, a02r);
+      a02i = fused<Real>(scalars.a, p2.y, a02i);
+      a10r = fused<Real>(scalars.a, p3.x, a10r);
+      a10i = fused<Real>(scalars.a, p3.y, a10i);
+      a11r = fused<Real>(scalars.a, p4.x, a11r);
+      a11i = fused<Real>(scalars.a, p4.y, a11i);
+      a12r = fused<Real>(scalars.a, p5.x, a12r);
+      a12i = fused<Real>(scalars.a, p5.y, a12i);
+      a20r = fused<Real>(scalars.a, q0.x, a20r);
+      a20i = fused<Real>(scalars.a, q0.y, a20i);
+      a21r = fused<Real>(scalars.a, q1.x, a21r);
+      a21i = fused<Real>(scalars.a, q1.y, a21i);
+      a22r = fused<Real>(scalars.a, q2.x, a22r);
+      a22i = fused<Real>(scalars.a, q2.y, a22i);
+      a30r = fused<Real>(scalars.a, q3.x, a30r);
+      a30i = fused<Real>(scalars.a, q3.y, a30i);
+      a31r = fused<Real>(scalars.a, q4.x, a31r);
+      a31i = fused<Real>(scalars.a, q4.y, a31i);
+      a32r = fused<Real>(scalars.a, q5.x, a32r);
+      a32i = fused<Real>(scalars.a, q5.y, a32i);
     }
   }
   store_once(writable(after<0>(groups_of<double2, 192>(fields.out[0], site))), make_double2(a00r, a00i));

@@ -49,12 +49,12 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
     const Real u12r = whole<0>(l1.y);
     const Real u12i = whole<1>(l1.y);
     // row 2 = conj(row 0 x row 1)
-    const Real u20r = u01r * u12r - u01i * u12i - u02r * u11r + u02i * u11i;
-    const Real u20i = u02r * u11i + u02i * u11r - u01r * u12i - u01i * u12r;
-    const Real u21r = u02r * u10r - u02i * u10i - u00r * u12r + u00i * u12i;
-    const Real u21i = u00r * u12i + u00i * u12r - u02r * u10i - u02i * u10r;
-    const Real u22r = u00r * u11r - u00i * u11i - u01r * u10r + u01i * u10i;
-    const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
+    const Real u20r = fused<Real>(u02i, u11i, fused<Real>(-u02r, u11r, fused<Real>(-u01i, u12i, u01r * u12r)));
+    const Real u20i = fused<Real>(-u01i, u12r, fused<Real>(-u01r, u12i, fused<Real>(u02i, u11r, u02r * u11i)));
+    const Real u21r = fused<Real>(u00i, u12i, fused<Real>(-u00r, u12r, fused<Real>(-u02i, u10i, u02r * u10r)));
+    const Real u21i = fused<Real>(-u02i, u10r, fused<Real>(-u02r, u10i, fused<Real>(u00i, u12r, u00r * u12i)));
+    const Real u22r = fused<Real>(u01i, u10i, fused<Real>(-u01r, u10r, fused<Real>(-u00i, u11i, u00r * u11r)));
+    const Real u22i = fused<Real>(-u00i, u11r, fused<Real>(-u00r, u11i, fused<Real>(u01i, u10r, u01r * u10i)));
     QUADRILLE_UNROLL
     for (int call = 0; call < calls; ++call) {
       [[maybe_unused]] Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
@@ -73,12 +73,12 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
         Real h02i = from_magic<0>(add<0, -1>(q1.y, begin<1>(p0.z)));
         const Real unit2 = unit * quantum;  // row 2 is a product of two rows
         Real v00r, v00i, v01r, v01i, v02r, v02i;
-        v00r = u00r * h00r - u00i * h00i + u01r * h01r - u01i * h01i + u02r * h02r - u02i * h02i;
-        v00i = u00r * h00i + u00i * h00r + u01r * h01i + u01i * h01r + u02r * h02i + u02i * h02r;
-        v01r = u10r * h00r - u10i * h00i + u11r * h01r - u11i * h01i + u12r * h02r - u12i * h02i;
-        v01i = u10r * h00i + u10i * h00r + u11r * h01i + u11i * h01r + u12r * h02i + u12i * h02r;
-        v02r = u20r * h00r - u20i * h00i + u21r * h01r - u21i * h01i + u22r * h02r - u22i * h02i;
-        v02i = u20r * h00i + u20i * h00r + u21r * h01i + u21i * h01r + u22r * h02i + u22i * h02r;
+        v00r = fused<Real>(-u02i, h02i, fused<Real>(u02r, h02r, fused<Real>(-u01i, h01i, fused<Real>(u01r, h01r, fused<Real>(-u00i, h00i, u00r * h00r)))));
+        v00i = fused<Real>(u02i, h02r, fused<Real>(u02r, h02i, fused<Real>(u01i, h01r, fused<Real>(u01r, h01i, fused<Real>(u00i, h00r, u00r * h00i)))));
+        v01r = fused<Real>(-u12i, h02i, fused<Real>(u12r, h02r, fused<Real>(-u11i, h01i, fused<Real>(u11r, h01r, fused<Real>(-u10i, h00i, u10r * h00r)))));
+        v01i = fused<Real>(u12i, h02r, fused<Real>(u12r, h02i, fused<Real>(u11i, h01r, fused<Real>(u11r, h01i, fused<Real>(u10i, h00r, u10r * h00i)))));
+        v02r = fused<Real>(-u22i, h02i, fused<Real>(u22r, h02r, fused<Real>(-u21i, h01i, fused<Real>(u21r, h01r, fused<Real>(-u20i, h00i, u20r * h00r)))));
+        v02i = fused<Real>(u22i, h02r, fused<Real>(u22r, h02i, fused<Real>(u21i, h01r, fused<Real>(u21r, h01i, fused<Real>(u20i, h00r, u20r * h00i)))));
         a00r = unit * v00r;
         a00i = unit * v00i;
         a01r = unit * v01r;
@@ -101,12 +101,12 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
         Real h12i = from_magic<0>(add<0, -1>(q0.z, begin<1>(p1.y)));
         const Real unit2 = unit * quantum;  // row 2 is a product of two rows
         Real v10r, v10i, v11r, v11i, v12r, v12i;
-        v10r = u00r * h10r - u00i * h10i + u01r * h11r - u01i * h11i + u02r * h12r - u02i * h12i;
-        v10i = u00r * h10i + u00i * h10r + u01r * h11i + u01i * h11r + u02r * h12i + u02i * h12r;
-        v11r = u10r * h10r - u10i * h10i + u11r * h11r - u11i * h11i + u12r * h12r - u12i * h12i;
-        v11i = u10r * h10i + u10i * h10r + u11r * h11i + u11i * h11r + u12r * h12i + u12i * h12r;
-        v12r = u20r * h10r - u20i * h10i + u21r * h11r - u21i * h11i + u22r * h12r - u22i * h12i;
-        v12i = u20r * h10i + u20i * h10r + u21r * h11i + u21i * h11r + u22r * h12i + u22i * h12r;
+        v10r = fused<Real>(-u02i, h12i, fused<Real>(u02r, h12r, fused<Real>(-u01i, h11i, fused<Real>(u01r, h11r, fused<Real>(-u00i, h10i, u00r * h10r)))));
+        v10i = fused<Real>(u02i, h12r, fused<Real>(u02r, h12i, fused<Real>(u01i, h11r, fused<Real>(u01r, h11i, fused<Real>(u00i, h10r, u00r * h10i)))));
+        v11r = fused<Real>(-u12i, h12i, fused<Real>(u12r, h12r, fused<Real>(-u11i, h11i, fused<Real>(u11r, h11r, fused<Real>(-u10i, h10i, u10r * h10r)))));
+        v11i = fused<Real>(u12i, h12r, fused<Real>(u12r, h12i, fused<Real>(u11i, h11r, fused<Real>(u11r, h11i, fused<Real>(u10i, h10r, u10r * h10i)))));
+        v12r = fused<Real>(-u22i, h12i, fused<Real>(u22r, h12r, fused<Real>(-u21i, h11i, fused<Real>(u21r, h11r, fused<Real>(-u20i, h10i, u20r * h10r)))));
+        v12i = fused<Real>(u22i, h12r, fused<Real>(u22r, h12i, fused<Real>(u21i, h11r, fused<Real>(u21r, h11i, fused<Real>(u20i, h10r, u20r * h10i)))));
         a10r = unit * v10r;
         a10i = unit * v10i;
         a11r = unit * v11r;
@@ -155,12 +155,12 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
     const Real u12r = whole<0>(l1.y);
     const Real u12i = whole<1>(l1.y);
     // row 2 = conj(row 0 x row 1)
-    const Real u20r = u01r * u12r - u01i * u12i - u02r * u11r + u02i * u11i;
-    const Real u20i = u02r * u11i + u02i * u11r - u01r * u12i - u01i * u12r;
-    const Real u21r = u02r * u10r - u02i * u10i - u00r * u12r + u00i * u12i;
-    const Real u21i = u00r * u12i + u00i * u12r - u02r * u10i - u02i * u10r;
-    const Real u22r = u00r * u11r - u00i * u11i - u01r * u10r + u01i * u10i;
-    const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
+    const Real u20r = fused<Real>(u02i, u11i, fused<Real>(-u02r, u11r, fused<Real>(-u01i, u12i, u01r * u12r)));
+    const Real u20i = fused<Real>(-u01i, u12r, fused<Real>(-u01r, u12i, fused<Real>(u02i, u11r, u02r * u11i)));
+    const Real u21r = fused<Real>(u00i, u12i, fused<Real>(-u00r, u12r, fused<Real>(-u02i, u10i, u02r * u10r)));
+    const Real u21i = fused<Real>(-u02i, u10r, fused<Real>(-u02r, u10i, fused<Real>(u00i, u12r, u00r * u12i)));
+    const Real u22r = fused<Real>(u01i, u10i, fused<Real>(-u01r, u10r, fused<Real>(-u00i, u11i, u00r * u11r)));
+    const Real u22i = fused<Real>(-u00i, u11r, fused<Real>(-u00r, u11i, fused<Real>(u01i, u10r, u01r * u10i)));
     QUADRILLE_UNROLL
     for (int call = 0; call < calls; ++call) {
       [[maybe_unused]] Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
@@ -180,24 +180,24 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
         h02r *= quantum;  // row 2 is a product of two rows
         h02i *= quantum;  // row 2 is a product of two rows
         Real v00r, v00i, v01r, v01i, v02r, v02i;
-        v00r = u00r * h00r + u00i * h00i + u10r * h01r + u10i * h01i + u20r * h02r + u20i * h02i;
-        v00i = u00r * h00i - u00i * h00r + u10r * h01i - u10i * h01r + u20r * h02i - u20i * h02r;
-        v01r = u01r * h00r + u01i * h00i + u11r * h01r + u11i * h01i + u21r * h02r + u21i * h02i;
-        v01i = u01r * h00i - u01i * h00r + u11r * h01i - u11i * h01r + u21r * h02i - u21i * h02r;
-        v02r = u02r * h00r + u02i * h00i + u12r * h01r + u12i * h01i + u22r * h02r + u22i * h02i;
-        v02i = u02r * h00i - u02i * h00r + u12r * h01i - u12i * h01r + u22r * h02i - u22i * h02r;
-        a00r = fused(unit, v00r, a00r);
-        a00i = fused(unit, v00i, a00i);
-        a01r = fused(unit, v01r, a01r);
-        a01i = fused(unit, v01i, a01i);
-        a02r = fused(unit, v02r, a02r);
-        a02i = fused(unit, v02i, a02i);
-        a30r = fused(unit, v00i, a30r);
-        a30i = fused(unit, -v00r, a30i);
-        a31r = fused(unit, v01i, a31r);
-        a31i = fused(unit, -v01r, a31i);
-        a32r = fused(unit, v02i, a32r);
-        a32i = fused(unit, -v02r, a32i);
+        v00r = fused<Real>(u20i, h02i, fused<Real>(u20r, h02r, fused<Real>(u10i, h01i, fused<Real>(u10r, h01r, fused<Real>(u00i, h00i, u00r * h00r)))));
+        v00i = fused<Real>(-u20i, h02r, fused<Real>(u20r, h02i, fused<Real>(-u10i, h01r, fused<Real>(u10r, h01i, fused<Real>(-u00i, h00r, u00r * h00i)))));
+        v01r = fused<Real>(u21i, h02i, fused<Real>(u21r, h02r, fused<Real>(u11i, h01i, fused<Real>(u11r, h01r, fused<Real>(u01i, h00i, u01r * h00r)))));
+        v01i = fused<Real>(-u21i, h02r, fused<Real>(u21r, h02i, fused<Real>(-u11i, h01r, fused<Real>(u11r, h01i, fused<Real>(-u01i, h00r, u01r * h00i)))));
+        v02r = fused<Real>(u22i, h02i, fused<Real>(u22r, h02r, fused<Real>(u12i, h01i, fused<Real>(u12r, h01r, fused<Real>(u02i, h00i, u02r * h00r)))));
+        v02i = fused<Real>(-u22i, h02r, fused<Real>(u22r, h02i, fused<Real>(-u12i, h01r, fused<Real>(u12r, h01i, fused<Real>(-u02i, h00r, u02r * h00i)))));
+        a00r = fused<Real>(unit, v00r, a00r);
+        a00i = fused<Real>(unit, v00i, a00i);
+        a01r = fused<Real>(unit, v01r, a01r);
+        a01i = fused<Real>(unit, v01i, a01i);
+        a02r = fused<Real>(unit, v02r, a02r);
+        a02i = fused<Real>(unit, v02i, a02i);
+        a30r = fused<Real>(unit, v00i, a30r);
+        a30i = fused<Real>(-unit, v00r, a30i);
+        a31r = fused<Real>(unit, v01i, a31r);
+        a31i = fused<Real>(-unit, v01r, a31i);
+        a32r = fused<Real>(unit, v02i, a32r);
+        a32i = fused<Real>(-unit, v02r, a32i);
       }
       {
         Real h10r = from_magic<0>(add<1, -1>(q0.x, begin<0>(p0.w)));
@@ -209,24 +209,24 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
         h12r *= quantum;  // row 2 is a product of two rows
         h12i *= quantum;  // row 2 is a product of two rows
         Real v10r, v10i, v11r, v11i, v12r, v12i;
-        v10r = u00r * h10r + u00i * h10i + u10r * h11r + u10i * h11i + u20r * h12r + u20i * h12i;
-        v10i = u00r * h10i - u00i * h10r + u10r * h11i - u10i * h11r + u20r * h12i - u20i * h12r;
-        v11r = u01r * h10r + u01i * h10i + u11r * h11r + u11i * h11i + u21r * h12r + u21i * h12i;
-        v11i = u01r * h10i - u01i * h10r + u11r * h11i - u11i * h11r + u21r * h12i - u21i * h12r;
-        v12r = u02r * h10r + u02i * h10i + u12r * h11r + u12i * h11i + u22r * h12r + u22i * h12i;
-        v12i = u02r * h10i - u02i * h10r + u12r * h11i - u12i * h11r + u22r * h12i - u22i * h12r;
-        a10r = fused(unit, v10r, a10r);
-        a10i = fused(unit, v10i, a10i);
-        a11r = fused(unit, v11r, a11r);
-        a11i = fused(unit, v11i, a11i);
-        a12r = fused(unit, v12r, a12r);
-        a12i = fused(unit, v12i, a12i);
-        a20r = fused(unit, v10i, a20r);
-        a20i = fused(unit, -v10r, a20i);
-        a21r = fused(unit, v11i, a21r);
-        a21i = fused(unit, -v11r, a21i);
-        a22r = fused(unit, v12i, a22r);
-        a22i = fused(unit, -v12r, a22i);
+        v10r = fused<Real>(u20i, h12i, fused<Real>(u20r, h12r, fused<Real>(u10i, h11i, fused<Real>(u10r, h11r, fused<Real>(u00i, h10i, u00r * h10r)))));
+        v10i = fused<Real>(-u20i, h12r, fused<Real>(u20r, h12i, fused<Real>(-u10i, h11r, fused<Real>(u10r, h11i, fused<Real>(-u00i, h10r, u00r * h10i)))));
+        v11r = fused<Real>(u21i, h12i, fused<Real>(u21r, h12r, fused<Real>(u11i, h11i, fused<Real>(u11r, h11r, fused<Real>(u01i, h10i, u01r * h10r)))));
+        v11i = fused<Real>(-u21i, h12r, fused<Real>(u21r, h12i, fused<Real>(-u11i, h11r, fused<Real>(u11r, h11i, fused<Real>(-u01i, h10r, u01r * h10i)))));
+        v12r = fused<Real>(u22i, h12i, fused<Real>(u22r, h12r, fused<Real>(u12i, h11i, fused<Real>(u12r, h11r, fused<Real>(u02i, h10i, u02r * h10r)))));
+        v12i = fused<Real>(-u22i, h12r, fused<Real>(u22r, h12i, fused<Real>(-u12i, h11r, fused<Real>(u12r, h11i, fused<Real>(-u02i, h10r, u02r * h10i)))));
+        a10r = fused<Real>(unit, v10r, a10r);
+        a10i = fused<Real>(unit, v10i, a10i);
+        a11r = fused<Real>(unit, v11r, a11r);
+        a11i = fused<Real>(unit, v11i, a11i);
+        a12r = fused<Real>(unit, v12r, a12r);
+        a12i = fused<Real>(unit, v12i, a12i);
+        a20r = fused<Real>(unit, v10i, a20r);
+        a20i = fused<Real>(-unit, v10r, a20i);
+        a21r = fused<Real>(unit, v11i, a21r);
+        a21i = fused<Real>(-unit, v11r, a21i);
+        a22r = fused<Real>(unit, v12i, a22r);
+        a22i = fused<Real>(-unit, v12r, a22i);
       }
     }
   }
@@ -263,12 +263,12 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
     const Real u12r = whole<0>(l1.y);
     const Real u12i = whole<1>(l1.y);
     // row 2 = conj(row 0 x row 1)
-    const Real u20r = u01r * u12r - u01i * u12i - u02r * u11r + u02i * u11i;
-    const Real u20i = u02r * u11i + u02i * u11r - u01r * u12i - u01i * u12r;
-    const Real u21r = u02r * u10r - u02i * u10i - u00r * u12r + u00i * u12i;
-    const Real u21i = u00r * u12i + u00i * u12r - u02r * u10i - u02i * u10r;
-    const Real u22r = u00r * u11r - u00i * u11i - u01r * u10r + u01i * u10i;
-    const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
+    const Real u20r = fused<Real>(u02i, u11i, fused<Real>(-u02r, u11r, fused<Real>(-u01i, u12i, u01r * u12r)));
+    const Real u20i = fused<Real>(-u01i, u12r, fused<Real>(-u01r, u12i, fused<Real>(u02i, u11r, u02r * u11i)));
+    const Real u21r = fused<Real>(u00i, u12i, fused<Real>(-u00r, u12r, fused<Real>(-u02i, u10i, u02r * u10r)));
+    const Real u21i = fused<Real>(-u02i, u10r, fused<Real>(-u02r, u10i, fused<Real>(u00i, u12r, u00r * u12i)));
+    const Real u22r = fused<Real>(u01i, u10i, fused<Real>(-u01r, u10r, fused<Real>(-u00i, u11i, u00r * u11r)));
+    const Real u22i = fused<Real>(-u00i, u11r, fused<Real>(-u00r, u11i, fused<Real>(u01i, u10r, u01r * u10i)));
     QUADRILLE_UNROLL
     for (int call = 0; call < calls; ++call) {
       [[maybe_unused]] Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
@@ -287,24 +287,24 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
         Real h02i = from_magic<0>(add<1, -1>(q1.y, begin<1>(p0.z)));
         const Real unit2 = unit * quantum;  // row 2 is a product of two rows
         Real v00r, v00i, v01r, v01i, v02r, v02i;
-        v00r = u00r * h00r - u00i * h00i + u01r * h01r - u01i * h01i + u02r * h02r - u02i * h02i;
-        v00i = u00r * h00i + u00i * h00r + u01r * h01i + u01i * h01r + u02r * h02i + u02i * h02r;
-        v01r = u10r * h00r - u10i * h00i + u11r * h01r - u11i * h01i + u12r * h02r - u12i * h02i;
-        v01i = u10r * h00i + u10i * h00r + u11r * h01i + u11i * h01r + u12r * h02i + u12i * h02r;
-        v02r = u20r * h00r - u20i * h00i + u21r * h01r - u21i * h01i + u22r * h02r - u22i * h02i;
-        v02i = u20r * h00i + u20i * h00r + u21r * h01i + u21i * h01r + u22r * h02i + u22i * h02r;
-        a00r = fused(unit, v00r, a00r);
-        a00i = fused(unit, v00i, a00i);
-        a01r = fused(unit, v01r, a01r);
-        a01i = fused(unit, v01i, a01i);
-        a02r = fused(unit2, v02r, a02r);
-        a02i = fused(unit2, v02i, a02i);
-        a30r = fused(unit, -v00r, a30r);
-        a30i = fused(unit, -v00i, a30i);
-        a31r = fused(unit, -v01r, a31r);
-        a31i = fused(unit, -v01i, a31i);
-        a32r = fused(unit2, -v02r, a32r);
-        a32i = fused(unit2, -v02i, a32i);
+        v00r = fused<Real>(-u02i, h02i, fused<Real>(u02r, h02r, fused<Real>(-u01i, h01i, fused<Real>(u01r, h01r, fused<Real>(-u00i, h00i, u00r * h00r)))));
+        v00i = fused<Real>(u02i, h02r, fused<Real>(u02r, h02i, fused<Real>(u01i, h01r, fused<Real>(u01r, h01i, fused<Real>(u00i, h00r, u00r * h00i)))));
+        v01r = fused<Real>(-u12i, h02i, fused<Real>(u12r, h02r, fused<Real>(-u11i, h01i, fused<Real>(u11r, h01r, fused<Real>(-u10i, h00i, u10r * h00r)))));
+        v01i = fused<Real>(u12i, h02r, fused<Real>(u12r, h02i, fused<Real>(u11i, h01r, fused<Real>(u11r, h01i, fused<Real>(u10i, h00r, u10r * h00i)))));
+        v02r = fused<Real>(-u22i, h02i, fused<Real>(u22r, h02r, fused<Real>(-u21i, h01i, fused<Real>(u21r, h01r, fused<Real>(-u20i, h00i, u20r * h00r)))));
+        v02i = fused<Real>(u22i, h02r, fused<Real>(u22r, h02i, fused<Real>(u21i, h01r, fused<Real>(u21r, h01i, fused<Real>(u20i, h00r, u20r * h00i)))));
+        a00r = fused<Real>(unit, v00r, a00r);
+        a00i = fused<Real>(unit, v00i, a00i);
+        a01r = fused<Real>(unit, v01r, a01r);
+        a01i = fused<Real>(unit, v01i, a01i);
+        a02r = fused<Real>(unit2, v02r, a02r);
+        a02i = fused<Real>(unit2, v02i, a02i);
+        a30r = fused<Real>(-unit, v00r, a30r);
+        a30i = fused<Real>(-unit, v00i, a30i);
+        a31r = fused<Real>(-unit, v01r, a31r);
+        a31i = fused<Real>(-unit, v01i, a31i);
+        a32r = fused<Real>(-unit2, v02r, a32r);
+        a32i = fused<Real>(-unit2, v02i, a32i);
       }
       {
         Real h10r = from_magic<2>(add<0, +1>(q0.x, begin<0>(p0.w)));
@@ -315,24 +315,24 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
         Real h12i = from_magic<2>(add<1, +1>(q0.z, begin<1>(p1.y)));
         const Real unit2 = unit * quantum;  // row 2 is a product of two rows
         Real v10r, v10i, v11r, v11i, v12r, v12i;
-        v10r = u00r * h10r - u00i * h10i + u01r * h11r - u01i * h11i + u02r * h12r - u02i * h12i;
-        v10i = u00r * h10i + u00i * h10r + u01r * h11i + u01i * h11r + u02r * h12i + u02i * h12r;
-        v11r = u10r * h10r - u10i * h10i + u11r * h11r - u11i * h11i + u12r * h12r - u12i * h12i;
-        v11i = u10r * h10i + u10i * h10r + u11r * h11i + u11i * h11r + u12r * h12i + u12i * h12r;
-        v12r = u20r * h10r - u20i * h10i + u21r * h11r - u21i * h11i + u22r * h12r - u22i * h12i;
-        v12i = u20r * h10i + u20i * h10r + u21r * h11i + u21i * h11r + u22r * h12i + u22i * h12r;
-        a10r = fused(unit, v10r, a10r);
-        a10i = fused(unit, v10i, a10i);
-        a11r = fused(unit, v11r, a11r);
-        a11i = fused(unit, v11i, a11i);
-        a12r = fused(unit2, v12r, a12r);
-        a12i = fused(unit2, v12i, a12i);
-        a20r = fused(unit, v10r, a20r);
-        a20i = fused(unit, v10i, a20i);
-        a21r = fused(unit, v11r, a21r);
-        a21i = fused(unit, v11i, a21i);
-        a22r = fused(unit2, v12r, a22r);
-        a22i = fused(unit2, v12i, a22i);
+        v10r = fused<Real>(-u02i, h12i, fused<Real>(u02r, h12r, fused<Real>(-u01i, h11i, fused<Real>(u01r, h11r, fused<Real>(-u00i, h10i, u00r * h10r)))));
+        v10i = fused<Real>(u02i, h12r, fused<Real>(u02r, h12i, fused<Real>(u01i, h11r, fused<Real>(u01r, h11i, fused<Real>(u00i, h10r, u00r * h10i)))));
+        v11r = fused<Real>(-u12i, h12i, fused<Real>(u12r, h12r, fused<Real>(-u11i, h11i, fused<Real>(u11r, h11r, fused<Real>(-u10i, h10i, u10r * h10r)))));
+        v11i = fused<Real>(u12i, h12r, fused<Real>(u12r, h12i, fused<Real>(u11i, h11r, fused<Real>(u11r, h11i, fused<Real>(u10i, h10r, u10r * h10i)))));
+        v12r = fused<Real>(-u22i, h12i, fused<Real>(u22r, h12r, fused<Real>(-u21i, h11i, fused<Real>(u21r, h11r, fused<Real>(-u20i, h10i, u20r * h10r)))));
+        v12i = fused<Real>(u22i, h12r, fused<Real>(u22r, h12i, fused<Real>(u21i, h11r, fused<Real>(u21r, h11i, fused<Real>(u20i, h10r, u20r * h10i)))));
+        a10r = fused<Real>(unit, v10r, a10r);
+        a10i = fused<Real>(unit, v10i, a10i);
+        a11r = fused<Real>(unit, v11r, a11r);
+        a11i = fused<Real>(unit, v11i, a11i);
+        a12r = fused<Real>(unit2, v12r, a12r);
+        a12i = fused<Real>(unit2, v12i, a12i);
+        a20r = fused<Real>(unit, v10r, a20r);
+        a20i = fused<Real>(unit, v10i, a20i);
+        a21r = fused<Real>(unit, v11r, a21r);
+        a21i = fused<Real>(unit, v11i, a21i);
+        a22r = fused<Real>(unit2, v12r, a22r);
+        a22i = fused<Real>(unit2, v12i, a22i);
       }
     }
   }
@@ -369,12 +369,12 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
     const Real u12r = whole<0>(l1.y);
     const Real u12i = whole<1>(l1.y);
     // row 2 = conj(row 0 x row 1)
-    const Real u20r = u01r * u12r - u01i * u12i - u02r * u11r + u02i * u11i;
-    const Real u20i = u02r * u11i + u02i * u11r - u01r * u12i - u01i * u12r;
-    const Real u21r = u02r * u10r - u02i * u10i - u00r * u12r + u00i * u12i;
-    const Real u21i = u00r * u12i + u00i * u12r - u02r * u10i - u02i * u10r;
-    const Real u22r = u00r * u11r - u00i * u11i - u01r * u10r + u01i * u10i;
-    const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
+    const Real u20r = fused<Real>(u02i, u11i, fused<Real>(-u02r, u11r, fused<Real>(-u01i, u12i, u01r * u12r)));
+    const Real u20i = fused<Real>(-u01i, u12r, fused<Real>(-u01r, u12i, fused<Real>(u02i, u11r, u02r * u11i)));
+    const Real u21r = fused<Real>(u00i, u12i, fused<Real>(-u00r, u12r, fused<Real>(-u02i, u10i, u02r * u10r)));
+    const Real u21i = fused<Real>(-u02i, u10r, fused<Real>(-u02r, u10i, fused<Real>(u00i, u12r, u00r * u12i)));
+    const Real u22r = fused<Real>(u01i, u10i, fused<Real>(-u01r, u10r, fused<Real>(-u00i, u11i, u00r * u11r)));
+    const Real u22i = fused<Real>(-u00i, u11r, fused<Real>(-u00r, u11i, fused<Real>(u01i, u10r, u01r * u10i)));
     QUADRILLE_UNROLL
     for (int call = 0; call < calls; ++call) {
       [[maybe_unused]] Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
@@ -394,24 +394,24 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
         h02r *= quantum;  // row 2 is a product of two rows
         h02i *= quantum;  // row 2 is a product of two rows
         Real v00r, v00i, v01r, v01i, v02r, v02i;
-        v00r = u00r * h00r + u00i * h00i + u10r * h01r + u10i * h01i + u20r * h02r + u20i * h02i;
-        v00i = u00r * h00i - u00i * h00r + u10r * h01i - u10i * h01r + u20r * h02i - u20i * h02r;
-        v01r = u01r * h00r + u01i * h00i + u11r * h01r + u11i * h01i + u21r * h02r + u21i * h02i;
-        v01i = u01r * h00i - u01i * h00r + u11r * h01i - u11i * h01r + u21r * h02i - u21i * h02r;
-        v02r = u02r * h00r + u02i * h00i + u12r * h01r + u12i * h01i + u22r * h02r + u22i * h02i;
-        v02i = u02r * h00i - u02i * h00r + u12r * h01i - u12i * h01r + u22r * h02i - u22i * h02r;
-        a00r = fused(unit, v00r, a00r);
-        a00i = fused(unit, v00i, a00i);
-        a01r = fused(unit, v01r, a01r);
-        a01i = fused(unit, v01i, a01i);
-        a02r = fused(unit, v02r, a02r);
-        a02i = fused(unit, v02i, a02i);
-        a30r = fused(unit, v00r, a30r);
-        a30i = fused(unit, v00i, a30i);
-        a31r = fused(unit, v01r, a31r);
-        a31i = fused(unit, v01i, a31i);
-        a32r = fused(unit, v02r, a32r);
-        a32i = fused(unit, v02i, a32i);
+        v00r = fused<Real>(u20i, h02i, fused<Real>(u20r, h02r, fused<Real>(u10i, h01i, fused<Real>(u10r, h01r, fused<Real>(u00i, h00i, u00r * h00r)))));
+        v00i = fused<Real>(-u20i, h02r, fused<Real>(u20r, h02i, fused<Real>(-u10i, h01r, fused<Real>(u10r, h01i, fused<Real>(-u00i, h00r, u00r * h00i)))));
+        v01r = fused<Real>(u21i, h02i, fused<Real>(u21r, h02r, fused<Real>(u11i, h01i, fused<Real>(u11r, h01r, fused<Real>(u01i, h00i, u01r * h00r)))));
+        v01i = fused<Real>(-u21i, h02r, fused<Real>(u21r, h02i, fused<Real>(-u11i, h01r, fused<Real>(u11r, h01i, fused<Real>(-u01i, h00r, u01r * h00i)))));
+        v02r = fused<Real>(u22i, h02i, fused<Real>(u22r, h02r, fused<Real>(u12i, h01i, fused<Real>(u12r, h01r, fused<Real>(u02i, h00i, u02r * h00r)))));
+        v02i = fused<Real>(-u22i, h02r, fused<Real>(u22r, h02i, fused<Real>(-u12i, h01r, fused<Real>(u12r, h01i, fused<Real>(-u02i, h00r, u02r * h00i)))));
+        a00r = fused<Real>(unit, v00r, a00r);
+        a00i = fused<Real>(unit, v00i, a00i);
+        a01r = fused<Real>(unit, v01r, a01r);
+        a01i = fused<Real>(unit, v01i, a01i);
+        a02r = fused<Real>(unit, v02r, a02r);
+        a02i = fused<Real>(unit, v02i, a02i);
+        a30r = fused<Real>(unit, v00r, a30r);
+        a30i = fused<Real>(unit, v00i, a30i);
+        a31r = fused<Real>(unit, v01r, a31r);
+        a31i = fused<Real>(unit, v01i, a31i);
+        a32r = fused<Real>(unit, v02r, a32r);
+        a32i = fused<Real>(unit, v02i, a32i);
       }
       {
         Real h10r = from_magic<0>(add<0, -1>(q0.x, begin<0>(p0.w)));
@@ -423,24 +423,24 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
         h12r *= quantum;  // row 2 is a product of two rows
         h12i *= quantum;  // row 2 is a product of two rows
         Real v10r, v10i, v11r, v11i, v12r, v12i;
-        v10r = u00r * h10r + u00i * h10i + u10r * h11r + u10i * h11i + u20r * h12r + u20i * h12i;
-        v10i = u00r * h10i - u00i * h10r + u10r * h11i - u10i * h11r + u20r * h12i - u20i * h12r;
-        v11r = u01r * h10r + u01i * h10i + u11r * h11r + u11i * h11i + u21r * h12r + u21i * h12i;
-        v11i = u01r * h10i - u01i * h10r + u11r * h11i - u11i * h11r + u21r * h12i - u21i * h12r;
-        v12r = u02r * h10r + u02i * h10i + u12r * h11r + u12i * h11i + u22r * h12r + u22i * h12i;
-        v12i = u02r * h10i - u02i * h10r + u12r * h11i - u12i * h11r + u22r * h12i - u22i * h12r;
-        a10r = fused(unit, v10r, a10r);
-        a10i = fused(unit, v10i, a10i);
-        a11r = fused(unit, v11r, a11r);
-        a11i = fused(unit, v11i, a11i);
-        a12r = fused(unit, v12r, a12r);
-        a12i = fused(unit, v12i, a12i);
-        a20r = fused(unit, -v10r, a20r);
-        a20i = fused(unit, -v10i, a20i);
-        a21r = fused(unit, -v11r, a21r);
-        a21i = fused(unit, -v11i, a21i);
-        a22r = fused(unit, -v12r, a22r);
-        a22i = fused(unit, -v12i, a22i);
+        v10r = fused<Real>(u20i, h12i, fused<Real>(u20r, h12r, fused<Real>(u10i, h11i, fused<Real>(u10r, h11r, fused<Real>(u00i, h10i, u00r * h10r)))));
+        v10i = fused<Real>(-u20i, h12r, fused<Real>(u20r, h12i, fused<Real>(-u10i, h11r, fused<Real>(u10r, h11i, fused<Real>(-u00i, h10r, u00r * h10i)))));
+        v11r = fused<Real>(u21i, h12i, fused<Real>(u21r, h12r, fused<Real>(u11i, h11i, fused<Real>(u11r, h11r, fused<Real>(u01i, h10i, u01r * h10r)))));
+        v11i = fused<Real>(-u21i, h12r, fused<Real>(u21r, h12i, fused<Real>(-u11i, h11r, fused<Real>(u11r, h11i, fused<Real>(-u01i, h10r, u01r * h10i)))));
+        v12r = fused<Real>(u22i, h12i, fused<Real>(u22r, h12r, fused<Real>(u12i, h11i, fused<Real>(u12r, h11r, fused<Real>(u02i, h10i, u02r * h10r)))));
+        v12i = fused<Real>(-u22i, h12r, fused<Real>(u22r, h12i, fused<Real>(-u12i, h11r, fused<Real>(u12r, h11i, fused<Real>(-u02i, h10r, u02r * h10i)))));
+        a10r = fused<Real>(unit, v10r, a10r);
+        a10i = fused<Real>(unit, v10i, a10i);
+        a11r = fused<Real>(unit, v11r, a11r);
+        a11i = fused<Real>(unit, v11i, a11i);
+        a12r = fused<Real>(unit, v12r, a12r);
+        a12i = fused<Real>(unit, v12i, a12i);
+        a20r = fused<Real>(-unit, v10r, a20r);
+        a20i = fused<Real>(-unit, v10i, a20i);
+        a21r = fused<Real>(-unit, v11r, a21r);
+        a21i = fused<Real>(-unit, v11i, a21i);
+        a22r = fused<Real>(-unit, v12r, a22r);
+        a22i = fused<Real>(-unit, v12i, a22i);
       }
     }
   }
@@ -477,12 +477,12 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
     const Real u12r = whole<0>(l1.y);
     const Real u12i = whole<1>(l1.y);
     // row 2 = conj(row 0 x row 1)
-    const Real u20r = u01r * u12r - u01i * u12i - u02r * u11r + u02i * u11i;
-    const Real u20i = u02r * u11i + u02i * u11r - u01r * u12i - u01i * u12r;
-    const Real u21r = u02r * u10r - u02i * u10i - u00r * u12r + u00i * u12i;
-    const Real u21i = u00r * u12i + u00i * u12r - u02r * u10i - u02i * u10r;
-    const Real u22r = u00r * u11r - u00i * u11i - u01r * u10r + u01i * u10i;
-    const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
+    const Real u20r = fused<Real>(u02i, u11i, fused<Real>(-u02r, u11r, fused<Real>(-u01i, u12i, u01r * u12r)));
+    const Real u20i = fused<Real>(-u01i, u12r, fused<Real>(-u01r, u12i, fused<Real>(u02i, u11r, u02r * u11i)));
+    const Real u21r = fused<Real>(u00i, u12i, fused<Real>(-u00r, u12r, fused<Real>(-u02i, u10i, u02r * u10r)));
+    const Real u21i = fused<Real>(-u02i, u10r, fused<Real>(-u02r, u10i, fused<Real>(u00i, u12r, u00r * u12i)));
+    const Real u22r = fused<Real>(u01i, u10i, fused<Real>(-u01r, u10r, fused<Real>(-u00i, u11i, u00r * u11r)));
+    const Real u22i = fused<Real>(-u00i, u11r, fused<Real>(-u00r, u11i, fused<Real>(u01i, u10r, u01r * u10i)));
     QUADRILLE_UNROLL
     for (int call = 0; call < calls; ++call) {
       [[maybe_unused]] Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
@@ -501,24 +501,24 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
         Real h02i = from_magic<0>(add<0, -1>(q0.z, begin<1>(p0.z)));
         const Real unit2 = unit * quantum;  // row 2 is a product of two rows
         Real v00r, v00i, v01r, v01i, v02r, v02i;
-        v00r = u00r * h00r - u00i * h00i + u01r * h01r - u01i * h01i + u02r * h02r - u02i * h02i;
-        v00i = u00r * h00i + u00i * h00r + u01r * h01i + u01i * h01r + u02r * h02i + u02i * h02r;
-        v01r = u10r * h00r - u10i * h00i + u11r * h01r - u11i * h01i + u12r * h02r - u12i * h02i;
-        v01i = u10r * h00i + u10i * h00r + u11r * h01i + u11i * h01r + u12r * h02i + u12i * h02r;
-        v02r = u20r * h00r - u20i * h00i + u21r * h01r - u21i * h01i + u22r * h02r - u22i * h02i;
-        v02i = u20r * h00i + u20i * h00r + u21r * h01i + u21i * h01r + u22r * h02i + u22i * h02r;
-        a00r = fused(unit, v00r, a00r);
-        a00i = fused(unit, v00i, a00i);
-        a01r = fused(unit, v01r, a01r);
-        a01i = fused(unit, v01i, a01i);
-        a02r = fused(unit2, v02r, a02r);
-        a02i = fused(unit2, v02i, a02i);
-        a20r = fused(unit, -v00i, a20r);
-        a20i = fused(unit, v00r, a20i);
-        a21r = fused(unit, -v01i, a21r);
-        a21i = fused(unit, v01r, a21i);
-        a22r = fused(unit2, -v02i, a22r);
-        a22i = fused(unit2, v02r, a22i);
+        v00r = fused<Real>(-u02i, h02i, fused<Real>(u02r, h02r, fused<Real>(-u01i, h01i, fused<Real>(u01r, h01r, fused<Real>(-u00i, h00i, u00r * h00r)))));
+        v00i = fused<Real>(u02i, h02r, fused<Real>(u02r, h02i, fused<Real>(u01i, h01r, fused<Real>(u01r, h01i, fused<Real>(u00i, h00r, u00r * h00i)))));
+        v01r = fused<Real>(-u12i, h02i, fused<Real>(u12r, h02r, fused<Real>(-u11i, h01i, fused<Real>(u11r, h01r, fused<Real>(-u10i, h00i, u10r * h00r)))));
+        v01i = fused<Real>(u12i, h02r, fused<Real>(u12r, h02i, fused<Real>(u11i, h01r, fused<Real>(u11r, h01i, fused<Real>(u10i, h00r, u10r * h00i)))));
+        v02r = fused<Real>(-u22i, h02i, fused<Real>(u22r, h02r, fused<Real>(-u21i, h01i, fused<Real>(u21r, h01r, fused<Real>(-u20i, h00i, u20r * h00r)))));
+        v02i = fused<Real>(u22i, h02r, fused<Real>(u22r, h02i, fused<Real>(u21i, h01r, fused<Real>(u21r, h01i, fused<Real>(u20i, h00r, u20r * h00i)))));
+        a00r = fused<Real>(unit, v00r, a00r);
+        a00i = fused<Real>(unit, v00i, a00i);
+        a01r = fused<Real>(unit, v01r, a01r);
+        a01i = fused<Real>(unit, v01i, a01i);
+        a02r = fused<Real>(unit2, v02r, a02r);
+        a02i = fused<Real>(unit2, v02i, a02i);
+        a20r = fused<Real>(-unit, v00i, a20r);
+        a20i = fused<Real>(unit, v00r, a20i);
+        a21r = fused<Real>(-unit, v01i, a21r);
+        a21i = fused<Real>(unit, v01r, a21i);
+        a22r = fused<Real>(-unit2, v02i, a22r);
+        a22i = fused<Real>(unit2, v02r, a22i);
       }
       {
         Real h10r = from_magic<0>(add<1, -1>(q0.w, begin<0>(p0.w)));
@@ -529,24 +529,24 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
         Real h12i = from_magic<2>(add<0, +1>(q1.y, begin<1>(p1.y)));
         const Real unit2 = unit * quantum;  // row 2 is a product of two rows
         Real v10r, v10i, v11r, v11i, v12r, v12i;
-        v10r = u00r * h10r - u00i * h10i + u01r * h11r - u01i * h11i + u02r * h12r - u02i * h12i;
-        v10i = u00r * h10i + u00i * h10r + u01r * h11i + u01i * h11r + u02r * h12i + u02i * h12r;
-        v11r = u10r * h10r - u10i * h10i + u11r * h11r - u11i * h11i + u12r * h12r - u12i * h12i;
-        v11i = u10r * h10i + u10i * h10r + u11r * h11i + u11i * h11r + u12r * h12i + u12i * h12r;
-        v12r = u20r * h10r - u20i * h10i + u21r * h11r - u21i * h11i + u22r * h12r - u22i * h12i;
-        v12i = u20r * h10i + u20i * h10r + u21r * h11i + u21i * h11r + u22r * h12i + u22i * h12r;
-        a10r = fused(unit, v10r, a10r);
-        a10i = fused(unit, v10i, a10i);
-        a11r = fused(unit, v11r, a11r);
-        a11i = fused(unit, v11i, a11i);
-        a12r = fused(unit2, v12r, a12r);
-        a12i = fused(unit2, v12i, a12i);
-        a30r = fused(unit, v10i, a30r);
-        a30i = fused(unit, -v10r, a30i);
-        a31r = fused(unit, v11i, a31r);
-        a31i = fused(unit, -v11r, a31i);
-        a32r = fused(unit2, v12i, a32r);
-        a32i = fused(unit2, -v12r, a32i);
+        v10r = fused<Real>(-u02i, h12i, fused<Real>(u02r, h12r, fused<Real>(-u01i, h11i, fused<Real>(u01r, h11r, fused<Real>(-u00i, h10i, u00r * h10r)))));
+        v10i = fused<Real>(u02i, h12r, fused<Real>(u02r, h12i, fused<Real>(u01i, h11r, fused<Real>(u01r, h11i, fused<Real>(u00i, h10r, u00r * h10i)))));
+        v11r = fused<Real>(-u12i, h12i, fused<Real>(u12r, h12r, fused<Real>(-u11i, h11i, fused<Real>(u11r, h11r, fused<Real>(-u10i, h10i, u10r * h10r)))));
+        v11i = fused<Real>(u12i, h12r, fused<Real>(u12r, h12i, fused<Real>(u11i, h11r, fused<Real>(u11r, h11i, fused<Real>(u10i, h10r, u10r * h10i)))));
+        v12r = fused<Real>(-u22i, h12i, fused<Real>(u22r, h12r, fused<Real>(-u21i, h11i, fused<Real>(u21r, h11r, fused<Real>(-u20i, h10i, u20r * h10r)))));
+        v12i = fused<Real>(u22i, h12r, fused<Real>(u22r, h12i, fused<Real>(u21i, h11r, fused<Real>(u21r, h11i, fused<Real>(u20i, h10r, u20r * h10i)))));
+        a10r = fused<Real>(unit, v10r, a10r);
+        a10i = fused<Real>(unit, v10i, a10i);
+        a11r = fused<Real>(unit, v11r, a11r);
+        a11i = fused<Real>(unit, v11i, a11i);
+        a12r = fused<Real>(unit2, v12r, a12r);
+        a12i = fused<Real>(unit2, v12i, a12i);
+        a30r = fused<Real>(unit, v10i, a30r);
+        a30i = fused<Real>(-unit, v10r, a30i);
+        a31r = fused<Real>(unit, v11i, a31r);
+        a31i = fused<Real>(-unit, v11r, a31i);
+        a32r = fused<Real>(unit2, v12i, a32r);
+        a32i = fused<Real>(-unit2, v12r, a32i);
       }
     }
   }
@@ -583,12 +583,12 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
     const Real u12r = whole<0>(l1.y);
     const Real u12i = whole<1>(l1.y);
     // row 2 = conj(row 0 x row 1)
-    const Real u20r = u01r * u12r - u01i * u12i - u02r * u11r + u02i * u11i;
-    const Real u20i = u02r * u11i + u02i * u11r - u01r * u12i - u01i * u12r;
-    const Real u21r = u02r * u10r - u02i * u10i - u00r * u12r + u00i * u12i;
-    const Real u21i = u00r * u12i + u00i * u12r - u02r * u10i - u02i * u10r;
-    const Real u22r = u00r * u11r - u00i * u11i - u01r * u10r + u01i * u10i;
-    const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
+    const Real u20r = fused<Real>(u02i, u11i, fused<Real>(-u02r, u11r, fused<Real>(-u01i, u12i, u01r * u12r)));
+    const Real u20i = fused<Real>(-u01i, u12r, fused<Real>(-u01r, u12i, fused<Real>(u02i, u11r, u02r * u11i)));
+    const Real u21r = fused<Real>(u00i, u12i, fused<Real>(-u00r, u12r, fused<Real>(-u02i, u10i, u02r * u10r)));
+    const Real u21i = fused<Real>(-u02i, u10r, fused<Real>(-u02r, u10i, fused<Real>(u00i, u12r, u00r * u12i)));
+    const Real u22r = fused<Real>(u01i, u10i, fused<Real>(-u01r, u10r, fused<Real>(-u00i, u11i, u00r * u11r)));
+    const Real u22i = fused<Real>(-u00i, u11r, fused<Real>(-u00r, u11i, fused<Real>(u01i, u10r, u01r * u10i)));
     QUADRILLE_UNROLL
     for (int call = 0; call < calls; ++call) {
       [[maybe_unused]] Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
@@ -608,24 +608,24 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
         h02r *= quantum;  // row 2 is a product of two rows
         h02i *= quantum;  // row 2 is a product of two rows
         Real v00r, v00i, v01r, v01i, v02r, v02i;
-        v00r = u00r * h00r + u00i * h00i + u10r * h01r + u10i * h01i + u20r * h02r + u20i * h02i;
-        v00i = u00r * h00i - u00i * h00r + u10r * h01i - u10i * h01r + u20r * h02i - u20i * h02r;
-        v01r = u01r * h00r + u01i * h00i + u11r * h01r + u11i * h01i + u21r * h02r + u21i * h02i;
-        v01i = u01r * h00i - u01i * h00r + u11r * h01i - u11i * h01r + u21r * h02i - u21i * h02r;
-        v02r = u02r * h00r + u02i * h00i + u12r * h01r + u12i * h01i + u22r * h02r + u22i * h02i;
-        v02i = u02r * h00i - u02i * h00r + u12r * h01i - u12i * h01r + u22r * h02i - u22i * h02r;
-        a00r = fused(unit, v00r, a00r);
-        a00i = fused(unit, v00i, a00i);
-        a01r = fused(unit, v01r, a01r);
-        a01i = fused(unit, v01i, a01i);
-        a02r = fused(unit, v02r, a02r);
-        a02i = fused(unit, v02i, a02i);
-        a20r = fused(unit, v00i, a20r);
-        a20i = fused(unit, -v00r, a20i);
-        a21r = fused(unit, v01i, a21r);
-        a21i = fused(unit, -v01r, a21i);
-        a22r = fused(unit, v02i, a22r);
-        a22i = fused(unit, -v02r, a22i);
+        v00r = fused<Real>(u20i, h02i, fused<Real>(u20r, h02r, fused<Real>(u10i, h01i, fused<Real>(u10r, h01r, fused<Real>(u00i, h00i, u00r * h00r)))));
+        v00i = fused<Real>(-u20i, h02r, fused<Real>(u20r, h02i, fused<Real>(-u10i, h01r, fused<Real>(u10r, h01i, fused<Real>(-u00i, h00r, u00r * h00i)))));
+        v01r = fused<Real>(u21i, h02i, fused<Real>(u21r, h02r, fused<Real>(u11i, h01i, fused<Real>(u11r, h01r, fused<Real>(u01i, h00i, u01r * h00r)))));
+        v01i = fused<Real>(-u21i, h02r, fused<Real>(u21r, h02i, fused<Real>(-u11i, h01r, fused<Real>(u11r, h01i, fused<Real>(-u01i, h00r, u01r * h00i)))));
+        v02r = fused<Real>(u22i, h02i, fused<Real>(u22r, h02r, fused<Real>(u12i, h01i, fused<Real>(u12r, h01r, fused<Real>(u02i, h00i, u02r * h00r)))));
+        v02i = fused<Real>(-u22i, h02r, fused<Real>(u22r, h02i, fused<Real>(-u12i, h01r, fused<Real>(u12r, h01i, fused<Real>(-u02i, h00r, u02r * h00i)))));
+        a00r = fused<Real>(unit, v00r, a00r);
+        a00i = fused<Real>(unit, v00i, a00i);
+        a01r = fused<Real>(unit, v01r, a01r);
+        a01i = fused<Real>(unit, v01i, a01i);
+        a02r = fused<Real>(unit, v02r, a02r);
+        a02i = fused<Real>(unit, v02i, a02i);
+        a20r = fused<Real>(unit, v00i, a20r);
+        a20i = fused<Real>(-unit, v00r, a20i);
+        a21r = fused<Real>(unit, v01i, a21r);
+        a21i = fused<Real>(-unit, v01r, a21i);
+        a22r = fused<Real>(unit, v02i, a22r);
+        a22i = fused<Real>(-unit, v02r, a22i);
       }
       {
         Real h10r = from_magic<2>(add<1, +1>(q0.w, begin<0>(p0.w)));
@@ -637,24 +637,24 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
         h12r *= quantum;  // row 2 is a product of two rows
         h12i *= quantum;  // row 2 is a product of two rows
         Real v10r, v10i, v11r, v11i, v12r, v12i;
-        v10r = u00r * h10r + u00i * h10i + u10r * h11r + u10i * h11i + u20r * h12r + u20i * h12i;
-        v10i = u00r * h10i - u00i * h10r + u10r * h11i - u10i * h11r + u20r * h12i - u20i * h12r;
-        v11r = u01r * h10r + u01i * h10i + u11r * h11r + u11i * h11i + u21r * h12r + u21i * h12i;
-        v11i = u01r * h10i - u01i * h10r + u11r * h11i - u11i * h11r + u21r * h12i - u21i * h12r;
-        v12r = u02r * h10r + u02i * h10i + u12r * h11r + u12i * h11i + u22r * h12r + u22i * h12i;
-        v12i = u02r * h10i - u02i * h10r + u12r * h11i - u12i * h11r + u22r * h12i - u22i * h12r;
-        a10r = fused(unit, v10r, a10r);
-        a10i = fused(unit, v10i, a10i);
-        a11r = fused(unit, v11r, a11r);
-        a11i = fused(unit, v11i, a11i);
-        a12r = fused(unit, v12r, a12r);
-        a12i = fused(unit, v12i, a12i);
-        a30r = fused(unit, -v10i, a30r);
-        a30i = fused(unit, v10r, a30i);
-        a31r = fused(unit, -v11i, a31r);
-        a31i = fused(unit, v11r, a31i);
-        a32r = fused(unit, -v12i, a32r);
-        a32i = fused(unit, v12r, a32i);
+        v10r = fused<Real>(u20i, h12i, fused<Real>(u20r, h12r, fused<Real>(u10i, h11i, fused<Real>(u10r, h11r, fused<Real>(u00i, h10i, u00r * h10r)))));
+        v10i = fused<Real>(-u20i, h12r, fused<Real>(u20r, h12i, fused<Real>(-u10i, h11r, fused<Real>(u10r, h11i, fused<Real>(-u00i, h10r, u00r * h10i)))));
+        v11r = fused<Real>(u21i, h12i, fused<Real>(u21r, h12r, fused<Real>(u11i, h11i, fused<Real>(u11r, h11r, fused<Real>(u01i, h10i, u01r * h10r)))));
+        v11i = fused<Real>(-u21i, h12r, fused<Real>(u21r, h12i, fused<Real>(-u11i, h11r, fused<Real>(u11r, h11i, fused<Real>(-u01i, h10r, u01r * h10i)))));
+        v12r = fused<Real>(u22i, h12i, fused<Real>(u22r, h12r, fused<Real>(u12i, h11i, fused<Real>(u12r, h11r, fused<Real>(u02i, h10i, u02r * h10r)))));
+        v12i = fused<Real>(-u22i, h12r, fused<Real>(u22r, h12i, fused<Real>(-u12i, h11r, fused<Real>(u12r, h11i, fused<Real>(-u02i, h10r, u02r * h10i)))));
+        a10r = fused<Real>(unit, v10r, a10r);
+        a10i = fused<Real>(unit, v10i, a10i);
+        a11r = fused<Real>(unit, v11r, a11r);
+        a11i = fused<Real>(unit, v11i, a11i);
+        a12r = fused<Real>(unit, v12r, a12r);
+        a12i = fused<Real>(unit, v12i, a12i);
+        a30r = fused<Real>(-unit, v10i, a30r);
+        a30i = fused<Real>(unit, v10r, a30i);
+        a31r = fused<Real>(-unit, v11i, a31r);
+        a31i = fused<Real>(unit, v11r, a31i);
+        a32r = fused<Real>(-unit, v12i, a32r);
+        a32i = fused<Real>(unit, v12r, a32i);
       }
     }
   }
@@ -688,12 +688,12 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
       const Real u12r = whole<0>(l1.y);
       const Real u12i = whole<1>(l1.y);
       // row 2 = conj(row 0 x row 1)
-      const Real u20r = u01r * u12r - u01i * u12i - u02r * u11r + u02i * u11i;
-      const Real u20i = u02r * u11i + u02i * u11r - u01r * u12i - u01i * u12r;
-      const Real u21r = u02r * u10r - u02i * u10i - u00r * u12r + u00i * u12i;
-      const Real u21i = u00r * u12i + u00i * u12r - u02r * u10i - u02i * u10r;
-      const Real u22r = u00r * u11r - u00i * u11i - u01r * u10r + u01i * u10i;
-      const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
+      const Real u20r = fused<Real>(u02i, u11i, fused<Real>(-u02r, u11r, fused<Real>(-u01i, u12i, u01r * u12r)));
+      const Real u20i = fused<Real>(-u01i, u12r, fused<Real>(-u01r, u12i, fused<Real>(u02i, u11r, u02r * u11i)));
+      const Real u21r = fused<Real>(u00i, u12i, fused<Real>(-u00r, u12r, fused<Real>(-u02i, u10i, u02r * u10r)));
+      const Real u21i = fused<Real>(-u02i, u10r, fused<Real>(-u02r, u10i, fused<Real>(u00i, u12r, u00r * u12i)));
+      const Real u22r = fused<Real>(u01i, u10i, fused<Real>(-u01r, u10r, fused<Real>(-u00i, u11i, u00r * u11r)));
+      const Real u22i = fused<Real>(-u00i, u11r, fused<Real>(-u00r, u11i, fused<Real>(u01i, u10r, u01r * u10i)));
       QUADRILLE_UNROLL
       for (int call = 0; call < calls; ++call) {
         [[maybe_unused]] Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
@@ -710,18 +710,18 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
           Real h02i = from_magic<1>(begin<1>(q0.z));
           const Real unit2 = unit * quantum;  // row 2 is a product of two rows
           Real v00r, v00i, v01r, v01i, v02r, v02i;
-          v00r = u00r * h00r - u00i * h00i + u01r * h01r - u01i * h01i + u02r * h02r - u02i * h02i;
-          v00i = u00r * h00i + u00i * h00r + u01r * h01i + u01i * h01r + u02r * h02i + u02i * h02r;
-          v01r = u10r * h00r - u10i * h00i + u11r * h01r - u11i * h01i + u12r * h02r - u12i * h02i;
-          v01i = u10r * h00i + u10i * h00r + u11r * h01i + u11i * h01r + u12r * h02i + u12i * h02r;
-          v02r = u20r * h00r - u20i * h00i + u21r * h01r - u21i * h01i + u22r * h02r - u22i * h02i;
-          v02i = u20r * h00i + u20i * h00r + u21r * h01i + u21i * h01r + u22r * h02i + u22i * h02r;
-          a20r = fused(unit, v00r, a20r);
-          a20i = fused(unit, v00i, a20i);
-          a21r = fused(unit, v01r, a21r);
-          a21i = fused(unit, v01i, a21i);
-          a22r = fused(unit2, v02r, a22r);
-          a22i = fused(unit2, v02i, a22i);
+          v00r = fused<Real>(-u02i, h02i, fused<Real>(u02r, h02r, fused<Real>(-u01i, h01i, fused<Real>(u01r, h01r, fused<Real>(-u00i, h00i, u00r * h00r)))));
+          v00i = fused<Real>(u02i, h02r, fused<Real>(u02r, h02i, fused<Real>(u01i, h01r, fused<Real>(u01r, h01i, fused<Real>(u00i, h00r, u00r * h00i)))));
+          v01r = fused<Real>(-u12i, h02i, fused<Real>(u12r, h02r, fused<Real>(-u11i, h01i, fused<Real>(u11r, h01r, fused<Real>(-u10i, h00i, u10r * h00r)))));
+          v01i = fused<Real>(u12i, h02r, fused<Real>(u12r, h02i, fused<Real>(u11i, h01r, fused<Real>(u11r, h01i, fused<Real>(u10i, h00r, u10r * h00i)))));
+          v02r = fused<Real>(-u22i, h02i, fused<Real>(u22r, h02r, fused<Real>(-u21i, h01i, fused<Real>(u21r, h01r, fused<Real>(-u20i, h00i, u20r * h00r)))));
+          v02i = fused<Real>(u22i, h02r, fused<Real>(u22r, h02i, fused<Real>(u21i, h01r, fused<Real>(u21r, h01i, fused<Real>(u20i, h00r, u20r * h00i)))));
+          a20r = fused<Real>(unit, v00r, a20r);
+          a20i = fused<Real>(unit, v00i, a20i);
+          a21r = fused<Real>(unit, v01r, a21r);
+          a21i = fused<Real>(unit, v01i, a21i);
+          a22r = fused<Real>(unit2, v02r, a22r);
+          a22i = fused<Real>(unit2, v02i, a22i);
         }
         {
           Real h10r = from_magic<1>(begin<0>(q0.w));
@@ -732,18 +732,18 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
           Real h12i = from_magic<1>(begin<1>(q1.y));
           const Real unit2 = unit * quantum;  // row 2 is a product of two rows
           Real v10r, v10i, v11r, v11i, v12r, v12i;
-          v10r = u00r * h10r - u00i * h10i + u01r * h11r - u01i * h11i + u02r * h12r - u02i * h12i;
-          v10i = u00r * h10i + u00i * h10r + u01r * h11i + u01i * h11r + u02r * h12i + u02i * h12r;
-          v11r = u10r * h10r - u10i * h10i + u11r * h11r - u11i * h11i + u12r * h12r - u12i * h12i;
-          v11i = u10r * h10i + u10i * h10r + u11r * h11i + u11i * h11r + u12r * h12i + u12i * h12r;
-          v12r = u20r * h10r - u20i * h10i + u21r * h11r - u21i * h11i + u22r * h12r - u22i * h12i;
-          v12i = u20r * h10i + u20i * h10r + u21r * h11i + u21i * h11r + u22r * h12i + u22i * h12r;
-          a30r = fused(unit, v10r, a30r);
-          a30i = fused(unit, v10i, a30i);
-          a31r = fused(unit, v11r, a31r);
-          a31i = fused(unit, v11i, a31i);
-          a32r = fused(unit2, v12r, a32r);
-          a32i = fused(unit2, v12i, a32i);
+          v10r = fused<Real>(-u02i, h12i, fused<Real>(u02r, h12r, fused<Real>(-u01i, h11i, fused<Real>(u01r, h11r, fused<Real>(-u00i, h10i, u00r * h10r)))));
+          v10i = fused<Real>(u02i, h12r, fused<Real>(u02r, h12i, fused<Real>(u01i, h11r, fused<Real>(u01r, h11i, fused<Real>(u00i, h10r, u00r * h10i)))));
+          v11r = fused<Real>(-u12i, h12i, fused<Real>(u12r, h12r, fused<Real>(-u11i, h11i, fused<Real>(u11r, h11r, fused<Real>(-u10i, h10i, u10r * h10r)))));
+          v11i = fused<Real>(u12i, h12r, fused<Real>(u12r, h12i, fused<Real>(u11i, h11r, fused<Real>(u11r, h11i, fused<Real>(u10i, h10r, u10r * h10i)))));
+          v12r = fused<Real>(-u22i, h12i, fused<Real>(u22r, h12r, fused<Real>(-u21i, h11i, fused<Real>(u21r, h11r, fused<Real>(-u20i, h10i, u20r * h10r)))));
+          v12i = fused<Real>(u22i, h12r, fused<Real>(u22r, h12i, fused<Real>(u21i, h11r, fused<Real>(u21r, h11i, fused<Real>(u20i, h10r, u20r * h10i)))));
+          a30r = fused<Real>(unit, v10r, a30r);
+          a30i = fused<Real>(unit, v10i, a30i);
+          a31r = fused<Real>(unit, v11r, a31r);
+          a31i = fused<Real>(unit, v11i, a31i);
+          a32r = fused<Real>(unit2, v12r, a32r);
+          a32i = fused<Real>(unit2, v12i, a32i);
         }
       }
     } else {
@@ -765,18 +765,18 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
         Real h11i = from_magic<1>(begin<1>(q1.x));
         Real h12r = from_magic<1>(begin<0>(q1.y));
         Real h12i = from_magic<1>(begin<1>(q1.y));
-        a20r = fused(unit, h00r, a20r);
-        a20i = fused(unit, h00i, a20i);
-        a21r = fused(unit, h01r, a21r);
-        a21i = fused(unit, h01i, a21i);
-        a22r = fused(unit, h02r, a22r);
-        a22i = fused(unit, h02i, a22i);
-        a30r = fused(unit, h10r, a30r);
-        a30i = fused(unit, h10i, a30i);
-        a31r = fused(unit, h11r, a31r);
-        a31i = fused(unit, h11i, a31i);
-        a32r = fused(unit, h12r, a32r);
-        a32i = fused(unit, h12i, a32i);
+        a20r = fused<Real>(unit, h00r, a20r);
+        a20i = fused<Real>(unit, h00i, a20i);
+        a21r = fused<Real>(unit, h01r, a21r);
+        a21i = fused<Real>(unit, h01i, a21i);
+        a22r = fused<Real>(unit, h02r, a22r);
+        a22i = fused<Real>(unit, h02i, a22i);
+        a30r = fused<Real>(unit, h10r, a30r);
+        a30i = fused<Real>(unit, h10i, a30i);
+        a31r = fused<Real>(unit, h11r, a31r);
+        a31i = fused<Real>(unit, h11i, a31i);
+        a32r = fused<Real>(unit, h12r, a32r);
+        a32i = fused<Real>(unit, h12i, a32i);
       }
     }
   }
@@ -810,12 +810,12 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
       const Real u12r = whole<0>(l1.y);
       const Real u12i = whole<1>(l1.y);
       // row 2 = conj(row 0 x row 1)
-      const Real u20r = u01r * u12r - u01i * u12i - u02r * u11r + u02i * u11i;
-      const Real u20i = u02r * u11i + u02i * u11r - u01r * u12i - u01i * u12r;
-      const Real u21r = u02r * u10r - u02i * u10i - u00r * u12r + u00i * u12i;
-      const Real u21i = u00r * u12i + u00i * u12r - u02r * u10i - u02i * u10r;
-      const Real u22r = u00r * u11r - u00i * u11i - u01r * u10r + u01i * u10i;
-      const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
+      const Real u20r = fused<Real>(u02i, u11i, fused<Real>(-u02r, u11r, fused<Real>(-u01i, u12i, u01r * u12r)));
+      const Real u20i = fused<Real>(-u01i, u12r, fused<Real>(-u01r, u12i, fused<Real>(u02i, u11r, u02r * u11i)));
+      const Real u21r = fused<Real>(u00i, u12i, fused<Real>(-u00r, u12r, fused<Real>(-u02i, u10i, u02r * u10r)));
+      const Real u21i = fused<Real>(-u02i, u10r, fused<Real>(-u02r, u10i, fused<Real>(u00i, u12r, u00r * u12i)));
+      const Real u22r = fused<Real>(u01i, u10i, fused<Real>(-u01r, u10r, fused<Real>(-u00i, u11i, u00r * u11r)));
+      const Real u22i = fused<Real>(-u00i, u11r, fused<Real>(-u00r, u11i, fused<Real>(u01i, u10r, u01r * u10i)));
       QUADRILLE_UNROLL
       for (int call = 0; call < calls; ++call) {
         [[maybe_unused]] Real &a00r = sums[call][0], &a00i = sums[call][1], &a01r = sums[call][2], &a01i = sums[call][3], &a02r = sums[call][4], &a02i = sums[call][5], &a10r = sums[call][6], &a10i = sums[call][7], &a11r = sums[call][8], &a11i = sums[call][9], &a12r = sums[call][10], &a12i = sums[call][11], &a20r = sums[call][12], &a20i = sums[call][13], &a21r = sums[call][14], &a21i = sums[call][15], &a22r = sums[call][16], &a22i = sums[call][17], &a30r = sums[call][18], &a30i = sums[call][19], &a31r = sums[call][20], &a31i = sums[call][21], &a32r = sums[call][22], &a32i = sums[call][23];
@@ -833,18 +833,18 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
           h02r *= quantum;  // row 2 is a product of two rows
           h02i *= quantum;  // row 2 is a product of two rows
           Real v00r, v00i, v01r, v01i, v02r, v02i;
-          v00r = u00r * h00r + u00i * h00i + u10r * h01r + u10i * h01i + u20r * h02r + u20i * h02i;
-          v00i = u00r * h00i - u00i * h00r + u10r * h01i - u10i * h01r + u20r * h02i - u20i * h02r;
-          v01r = u01r * h00r + u01i * h00i + u11r * h01r + u11i * h01i + u21r * h02r + u21i * h02i;
-          v01i = u01r * h00i - u01i * h00r + u11r * h01i - u11i * h01r + u21r * h02i - u21i * h02r;
-          v02r = u02r * h00r + u02i * h00i + u12r * h01r + u12i * h01i + u22r * h02r + u22i * h02i;
-          v02i = u02r * h00i - u02i * h00r + u12r * h01i - u12i * h01r + u22r * h02i - u22i * h02r;
-          a00r = fused(unit, v00r, a00r);
-          a00i = fused(unit, v00i, a00i);
-          a01r = fused(unit, v01r, a01r);
-          a01i = fused(unit, v01i, a01i);
-          a02r = fused(unit, v02r, a02r);
-          a02i = fused(unit, v02i, a02i);
+          v00r = fused<Real>(u20i, h02i, fused<Real>(u20r, h02r, fused<Real>(u10i, h01i, fused<Real>(u10r, h01r, fused<Real>(u00i, h00i, u00r * h00r)))));
+          v00i = fused<Real>(-u20i, h02r, fused<Real>(u20r, h02i, fused<Real>(-u10i, h01r, fused<Real>(u10r, h01i, fused<Real>(-u00i, h00r, u00r * h00i)))));
+          v01r = fused<Real>(u21i, h02i, fused<Real>(u21r, h02r, fused<Real>(u11i, h01i, fused<Real>(u11r, h01r, fused<Real>(u01i, h00i, u01r * h00r)))));
+          v01i = fused<Real>(-u21i, h02r, fused<Real>(u21r, h02i, fused<Real>(-u11i, h01r, fused<Real>(u11r, h01i, fused<Real>(-u01i, h00r, u01r * h00i)))));
+          v02r = fused<Real>(u22i, h02i, fused<Real>(u22r, h02r, fused<Real>(u12i, h01i, fused<Real>(u12r, h01r, fused<Real>(u02i, h00i, u02r * h00r)))));
+          v02i = fused<Real>(-u22i, h02r, fused<Real>(u22r, h02i, fused<Real>(-u12i, h01r, fused<Real>(u12r, h01i, fused<Real>(-u02i, h00r, u02r * h00i)))));
+          a00r = fused<Real>(unit, v00r, a00r);
+          a00i = fused<Real>(unit, v00i, a00i);
+          a01r = fused<Real>(unit, v01r, a01r);
+          a01i = fused<Real>(unit, v01i, a01i);
+          a02r = fused<Real>(unit, v02r, a02r);
+          a02i = fused<Real>(unit, v02i, a02i);
         }
         {
           Real h10r = from_magic<1>(begin<0>(p0.w));
@@ -856,18 +856,18 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
           h12r *= quantum;  // row 2 is a product of two rows
           h12i *= quantum;  // row 2 is a product of two rows
           Real v10r, v10i, v11r, v11i, v12r, v12i;
-          v10r = u00r * h10r + u00i * h10i + u10r * h11r + u10i * h11i + u20r * h12r + u20i * h12i;
-          v10i = u00r * h10i - u00i * h10r + u10r * h11i - u10i * h11r + u20r * h12i - u20i * h12r;
-          v11r = u01r * h10r + u01i * h10i + u11r * h11r + u11i * h11i + u21r * h12r + u21i * h12i;
-          v11i = u01r * h10i - u01i * h10r + u11r * h11i - u11i * h11r + u21r * h12i - u21i * h12r;
-          v12r = u02r * h10r + u02i * h10i + u12r * h11r + u12i * h11i + u22r * h12r + u22i * h12i;
-          v12i = u02r * h10i - u02i * h10r + u12r * h11i - u12i * h11r + u22r * h12i - u22i * h12r;
-          a10r = fused(unit, v10r, a10r);
-          a10i = fused(unit, v10i, a10i);
-          a11r = fused(unit, v11r, a11r);
-          a11i = fused(unit, v11i, a11i);
-          a12r = fused(unit, v12r, a12r);
-          a12i = fused(unit, v12i, a12i);
+          v10r = fused<Real>(u20i, h12i, fused<Real>(u20r, h12r, fused<Real>(u10i, h11i, fused<Real>(u10r, h11r, fused<Real>(u00i, h10i, u00r * h10r)))));
+          v10i = fused<Real>(-u20i, h12r, fused<Real>(u20r, h12i, fused<Real>(-u10i, h11r, fused<Real>(u10r, h11i, fused<Real>(-u00i, h10r, u00r * h10i)))));
+          v11r = fused<Real>(u21i, h12i, fused<Real>(u21r, h12r, fused<Real>(u11i, h11i, fused<Real>(u11r, h11r, fused<Real>(u01i, h10i, u01r * h10r)))));
+          v11i = fused<Real>(-u21i, h12r, fused<Real>(u21r, h12i, fused<Real>(-u11i, h11r, fused<Real>(u11r, h11i, fused<Real>(-u01i, h10r, u01r * h10i)))));
+          v12r = fused<Real>(u22i, h12i, fused<Real>(u22r, h12r, fused<Real>(u12i, h11i, fused<Real>(u12r, h11r, fused<Real>(u02i, h10i, u02r * h10r)))));
+          v12i = fused<Real>(-u22i, h12r, fused<Real>(u22r, h12i, fused<Real>(-u12i, h11r, fused<Real>(u12r, h11i, fused<Real>(-u02i, h10r, u02r * h10i)))));
+          a10r = fused<Real>(unit, v10r, a10r);
+          a10i = fused<Real>(unit, v10i, a10i);
+          a11r = fused<Real>(unit, v11r, a11r);
+          a11i = fused<Real>(unit, v11i, a11i);
+          a12r = fused<Real>(unit, v12r, a12r);
+          a12i = fused<Real>(unit, v12i, a12i);
         }
       }
     } else {
@@ -889,18 +889,18 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
         Real h11i = from_magic<1>(begin<1>(p1.x));
         Real h12r = from_magic<1>(begin<0>(p1.y));
         Real h12i = from_magic<1>(begin<1>(p1.y));
-        a00r = fused(unit, h00r, a00r);
-        a00i = fused(unit, h00i, a00i);
-        a01r = fused(unit, h01r, a01r);
-        a01i = fused(unit, h01i, a01i);
-        a02r = fused(unit, h02r, a02r);
-        a02i = fused(unit, h02i, a02i);
-        a10r = fused(unit, h10r, a10r);
-        a10i = fused(unit, h10i, a10i);
-        a11r = fused(unit, h11r, a11r);
-        a11i = fused(unit, h11i, a11i);
-        a12r = fused(unit, h12r, a12r);
-        a12i = fused(unit, h12i, a12i);
+        a00r = fused<Real>(unit, h00r, a00r);
+        a00i = fused<Real>(unit, h00i, a00i);
+        a01r = fused<Real>(unit, h01r, a01r);
+        a01i = fused<Real>(unit, h01i, a01i);
+        a02r = fused<Real>(unit, h02r, a02r);
+        a02i = fused<Real>(unit, h02i, a02i);
+        a10r = fused<Real>(unit, h10r, a10r);
+        a10i = fused<Real>(unit, h10i, a10i);
+        a11r = fused<Real>(unit, h11r, a11r);
+        a11i = fused<Real>(unit, h11i, a11i);
+        a12r = fused<Real>(unit, h12r, a12r);
+        a12i = fused<Real>(unit, h12i, a12i);
       }
     }
   }
@@ -912,45 +912,45 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
       if (T(args.terms.wilson.sum_twist) != 0) {
         {
           const Real re = a00r, im = a00i;
-          a00r -= T(args.terms.wilson.sum_twist) * a20i;
-          a00i += T(args.terms.wilson.sum_twist) * a20r;
-          a20r -= T(args.terms.wilson.sum_twist) * im;
-          a20i += T(args.terms.wilson.sum_twist) * re;
+          a00r = fused<Real>(-T(args.terms.wilson.sum_twist), a20i, a00r);
+          a00i = fused<Real>(T(args.terms.wilson.sum_twist), a20r, a00i);
+          a20r = fused<Real>(-T(args.terms.wilson.sum_twist), im, a20r);
+          a20i = fused<Real>(T(args.terms.wilson.sum_twist), re, a20i);
         }
         {
           const Real re = a01r, im = a01i;
-          a01r -= T(args.terms.wilson.sum_twist) * a21i;
-          a01i += T(args.terms.wilson.sum_twist) * a21r;
-          a21r -= T(args.terms.wilson.sum_twist) * im;
-          a21i += T(args.terms.wilson.sum_twist) * re;
+          a01r = fused<Real>(-T(args.terms.wilson.sum_twist), a21i, a01r);
+          a01i = fused<Real>(T(args.terms.wilson.sum_twist), a21r, a01i);
+          a21r = fused<Real>(-T(args.terms.wilson.sum_twist), im, a21r);
+          a21i = fused<Real>(T(args.terms.wilson.sum_twist), re, a21i);
         }
         {
           const Real re = a02r, im = a02i;
-          a02r -= T(args.terms.wilson.sum_twist) * a22i;
-          a02i += T(args.terms.wilson.sum_twist) * a22r;
-          a22r -= T(args.terms.wilson.sum_twist) * im;
-          a22i += T(args.terms.wilson.sum_twist) * re;
+          a02r = fused<Real>(-T(args.terms.wilson.sum_twist), a22i, a02r);
+          a02i = fused<Real>(T(args.terms.wilson.sum_twist), a22r, a02i);
+          a22r = fused<Real>(-T(args.terms.wilson.sum_twist), im, a22r);
+          a22i = fused<Real>(T(args.terms.wilson.sum_twist), re, a22i);
         }
         {
           const Real re = a10r, im = a10i;
-          a10r -= T(args.terms.wilson.sum_twist) * a30i;
-          a10i += T(args.terms.wilson.sum_twist) * a30r;
-          a30r -= T(args.terms.wilson.sum_twist) * im;
-          a30i += T(args.terms.wilson.sum_twist) * re;
+          a10r = fused<Real>(-T(args.terms.wilson.sum_twist), a30i, a10r);
+          a10i = fused<Real>(T(args.terms.wilson.sum_twist), a30r, a10i);
+          a30r = fused<Real>(-T(args.terms.wilson.sum_twist), im, a30r);
+          a30i = fused<Real>(T(args.terms.wilson.sum_twist), re, a30i);
         }
         {
           const Real re = a11r, im = a11i;
-          a11r -= T(args.terms.wilson.sum_twist) * a31i;
-          a11i += T(args.terms.wilson.sum_twist) * a31r;
-          a31r -= T(args.terms.wilson.sum_twist) * im;
-          a31i += T(args.terms.wilson.sum_twist) * re;
+          a11r = fused<Real>(-T(args.terms.wilson.sum_twist), a31i, a11r);
+          a11i = fused<Real>(T(args.terms.wilson.sum_twist), a31r, a11i);
+          a31r = fused<Real>(-T(args.terms.wilson.sum_twist), im, a31r);
+          a31i = fused<Real>(T(args.terms.wilson.sum_twist), re, a31i);
         }
         {
           const Real re = a12r, im = a12i;
-          a12r -= T(args.terms.wilson.sum_twist) * a32i;
-          a12i += T(args.terms.wilson.sum_twist) * a32r;
-          a32r -= T(args.terms.wilson.sum_twist) * im;
-          a32i += T(args.terms.wilson.sum_twist) * re;
+          a12r = fused<Real>(-T(args.terms.wilson.sum_twist), a32i, a12r);
+          a12i = fused<Real>(T(args.terms.wilson.sum_twist), a32r, a12i);
+          a32r = fused<Real>(-T(args.terms.wilson.sum_twist), im, a32r);
+          a32i = fused<Real>(T(args.terms.wilson.sum_twist), re, a32i);
         }
       }
       if (args.terms.wilson.chiral[0] != nullptr) {
@@ -987,30 +987,30 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
           v32i = scale * whole<1>(q1.y);
           if (T(args.terms.wilson.z_twist) != 0) {
             const Real twist = fields.z_norms[site] * (quantum * T(args.terms.wilson.z_twist));
-            v00r -= twist * whole<1>(q0.x);
-            v00i += twist * whole<0>(q0.x);
-            v20r -= twist * whole<1>(p0.x);
-            v20i += twist * whole<0>(p0.x);
-            v01r -= twist * whole<1>(q0.y);
-            v01i += twist * whole<0>(q0.y);
-            v21r -= twist * whole<1>(p0.y);
-            v21i += twist * whole<0>(p0.y);
-            v02r -= twist * whole<1>(q0.z);
-            v02i += twist * whole<0>(q0.z);
-            v22r -= twist * whole<1>(p0.z);
-            v22i += twist * whole<0>(p0.z);
-            v10r -= twist * whole<1>(q0.w);
-            v10i += twist * whole<0>(q0.w);
-            v30r -= twist * whole<1>(p0.w);
-            v30i += twist * whole<0>(p0.w);
-            v11r -= twist * whole<1>(q1.x);
-            v11i += twist * whole<0>(q1.x);
-            v31r -= twist * whole<1>(p1.x);
-            v31i += twist * whole<0>(p1.x);
-            v12r -= twist * whole<1>(q1.y);
-            v12i += twist * whole<0>(q1.y);
-            v32r -= twist * whole<1>(p1.y);
-            v32i += twist * whole<0>(p1.y);
+            v00r = fused<Real>(-twist, whole<1>(q0.x), v00r);
+            v00i = fused<Real>(twist, whole<0>(q0.x), v00i);
+            v20r = fused<Real>(-twist, whole<1>(p0.x), v20r);
+            v20i = fused<Real>(twist, whole<0>(p0.x), v20i);
+            v01r = fused<Real>(-twist, whole<1>(q0.y), v01r);
+            v01i = fused<Real>(twist, whole<0>(q0.y), v01i);
+            v21r = fused<Real>(-twist, whole<1>(p0.y), v21r);
+            v21i = fused<Real>(twist, whole<0>(p0.y), v21i);
+            v02r = fused<Real>(-twist, whole<1>(q0.z), v02r);
+            v02i = fused<Real>(twist, whole<0>(q0.z), v02i);
+            v22r = fused<Real>(-twist, whole<1>(p0.z), v22r);
+            v22i = fused<Real>(twist, whole<0>(p0.z), v22i);
+            v10r = fused<Real>(-twist, whole<1>(q0.w), v10r);
+            v10i = fused<Real>(twist, whole<0>(q0.w), v10i);
+            v30r = fused<Real>(-twist, whole<1>(p0.w), v30r);
+            v30i = fused<Real>(twist, whole<0>(p0.w), v30i);
+            v11r = fused<Real>(-twist, whole<1>(q1.x), v11r);
+            v11i = fused<Real>(twist, whole<0>(q1.x), v11i);
+            v31r = fused<Real>(-twist, whole<1>(p1.x), v31r);
+            v31i = fused<Real>(twist, whole<0>(p1.x), v31i);
+            v12r = fused<Real>(-twist, whole<1>(q1.y), v12r);
+            v12i = fused<Real>(twist, whole<0>(q1.y), v12i);
+            v32r = fused<Real>(-twist, whole<1>(p1.y), v32r);
+            v32i = fused<Real>(twist, whole<0>(p1.y), v32i);
           }
         } else {
           v00r = a00r;
@@ -1069,30 +1069,30 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
             a32i = scale * whole<1>(q1.y);
             if (T(args.terms.wilson.z_twist) != 0) {
               const Real twist = fields.z_norms[site] * (quantum * T(args.terms.wilson.z_twist));
-              a00r -= twist * whole<1>(q0.x);
-              a00i += twist * whole<0>(q0.x);
-              a20r -= twist * whole<1>(p0.x);
-              a20i += twist * whole<0>(p0.x);
-              a01r -= twist * whole<1>(q0.y);
-              a01i += twist * whole<0>(q0.y);
-              a21r -= twist * whole<1>(p0.y);
-              a21i += twist * whole<0>(p0.y);
-              a02r -= twist * whole<1>(q0.z);
-              a02i += twist * whole<0>(q0.z);
-              a22r -= twist * whole<1>(p0.z);
-              a22i += twist * whole<0>(p0.z);
-              a10r -= twist * whole<1>(q0.w);
-              a10i += twist * whole<0>(q0.w);
-              a30r -= twist * whole<1>(p0.w);
-              a30i += twist * whole<0>(p0.w);
-              a11r -= twist * whole<1>(q1.x);
-              a11i += twist * whole<0>(q1.x);
-              a31r -= twist * whole<1>(p1.x);
-              a31i += twist * whole<0>(p1.x);
-              a12r -= twist * whole<1>(q1.y);
-              a12i += twist * whole<0>(q1.y);
-              a32r -= twist * whole<1>(p1.y);
-              a32i += twist * whole<0>(p1.y);
+              a00r = fused<Real>(-twist, whole<1>(q0.x), a00r);
+              a00i = fused<Real>(twist, whole<0>(q0.x), a00i);
+              a20r = fused<Real>(-twist, whole<1>(p0.x), a20r);
+              a20i = fused<Real>(twist, whole<0>(p0.x), a20i);
+              a01r = fused<Real>(-twist, whole<1>(q0.y), a01r);
+              a01i = fused<Real>(twist, whole<0>(q0.y), a01i);
+              a21r = fused<Real>(-twist, whole<1>(p0.y), a21r);
+              a21i = fused<Real>(twist, whole<0>(p0.y), a21i);
+              a02r = fused<Real>(-twist, whole<1>(q0.z), a02r);
+              a02i = fused<Real>(twist, whole<0>(q0.z), a02i);
+              a22r = fused<Real>(-twist, whole<1>(p0.z), a22r);
+              a22i = fused<Real>(twist, whole<0>(p0.z), a22i);
+              a10r = fused<Real>(-twist, whole<1>(q0.w), a10r);
+              a10i = fused<Real>(twist, whole<0>(q0.w), a10i);
+              a30r = fused<Real>(-twist, whole<1>(p0.w), a30r);
+              a30i = fused<Real>(twist, whole<0>(p0.w), a30i);
+              a11r = fused<Real>(-twist, whole<1>(q1.x), a11r);
+              a11i = fused<Real>(twist, whole<0>(q1.x), a11i);
+              a31r = fused<Real>(-twist, whole<1>(p1.x), a31r);
+              a31i = fused<Real>(twist, whole<0>(p1.x), a31i);
+              a12r = fused<Real>(-twist, whole<1>(q1.y), a12r);
+              a12i = fused<Real>(twist, whole<0>(q1.y), a12i);
+              a32r = fused<Real>(-twist, whole<1>(p1.y), a32r);
+              a32i = fused<Real>(twist, whole<0>(p1.y), a32i);
             }
           } else {
             a00r = a00i = a01r = a01i = a02r = a02i = a10r = a10i = a11r = a11i = a12r = a12i = a20r = a20i = a21r = a21i = a22r = a22i = a30r = a30i = a31r = a31i = a32r = a32i = Real{};
@@ -1139,108 +1139,108 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
             w12i = d5 * x12i;
             {
               const Real br = whole<0>(c0.w), bi = whole<1>(c0.w);
-              w01r += br * x00r - bi * x00i;
-              w01i += br * x00i + bi * x00r;
-              w00r += br * x01r + bi * x01i;
-              w00i += br * x01i - bi * x01r;
+              w01r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w01r));
+              w01i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w01i));
+              w00r = fused<Real>(bi, x01i, fused<Real>(br, x01r, w00r));
+              w00i = fused<Real>(-bi, x01r, fused<Real>(br, x01i, w00i));
             }
             {
               const Real br = whole<0>(c1.x), bi = whole<1>(c1.x);
-              w02r += br * x00r - bi * x00i;
-              w02i += br * x00i + bi * x00r;
-              w00r += br * x02r + bi * x02i;
-              w00i += br * x02i - bi * x02r;
+              w02r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w02r));
+              w02i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w02i));
+              w00r = fused<Real>(bi, x02i, fused<Real>(br, x02r, w00r));
+              w00i = fused<Real>(-bi, x02r, fused<Real>(br, x02i, w00i));
             }
             {
               const Real br = whole<0>(c1.y), bi = whole<1>(c1.y);
-              w02r += br * x01r - bi * x01i;
-              w02i += br * x01i + bi * x01r;
-              w01r += br * x02r + bi * x02i;
-              w01i += br * x02i - bi * x02r;
+              w02r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w02r));
+              w02i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w02i));
+              w01r = fused<Real>(bi, x02i, fused<Real>(br, x02r, w01r));
+              w01i = fused<Real>(-bi, x02r, fused<Real>(br, x02i, w01i));
             }
             {
               const Real br = whole<0>(c1.z), bi = whole<1>(c1.z);
-              w10r += br * x00r - bi * x00i;
-              w10i += br * x00i + bi * x00r;
-              w00r += br * x10r + bi * x10i;
-              w00i += br * x10i - bi * x10r;
+              w10r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w10r));
+              w10i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w10i));
+              w00r = fused<Real>(bi, x10i, fused<Real>(br, x10r, w00r));
+              w00i = fused<Real>(-bi, x10r, fused<Real>(br, x10i, w00i));
             }
             {
               const Real br = whole<0>(c1.w), bi = whole<1>(c1.w);
-              w10r += br * x01r - bi * x01i;
-              w10i += br * x01i + bi * x01r;
-              w01r += br * x10r + bi * x10i;
-              w01i += br * x10i - bi * x10r;
+              w10r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w10r));
+              w10i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w10i));
+              w01r = fused<Real>(bi, x10i, fused<Real>(br, x10r, w01r));
+              w01i = fused<Real>(-bi, x10r, fused<Real>(br, x10i, w01i));
             }
             {
               const Real br = whole<0>(c2.x), bi = whole<1>(c2.x);
-              w10r += br * x02r - bi * x02i;
-              w10i += br * x02i + bi * x02r;
-              w02r += br * x10r + bi * x10i;
-              w02i += br * x10i - bi * x10r;
+              w10r = fused<Real>(-bi, x02i, fused<Real>(br, x02r, w10r));
+              w10i = fused<Real>(bi, x02r, fused<Real>(br, x02i, w10i));
+              w02r = fused<Real>(bi, x10i, fused<Real>(br, x10r, w02r));
+              w02i = fused<Real>(-bi, x10r, fused<Real>(br, x10i, w02i));
             }
             {
               const Real br = whole<0>(c2.y), bi = whole<1>(c2.y);
-              w11r += br * x00r - bi * x00i;
-              w11i += br * x00i + bi * x00r;
-              w00r += br * x11r + bi * x11i;
-              w00i += br * x11i - bi * x11r;
+              w11r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w11r));
+              w11i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w11i));
+              w00r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w00r));
+              w00i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w00i));
             }
             {
               const Real br = whole<0>(c2.z), bi = whole<1>(c2.z);
-              w11r += br * x01r - bi * x01i;
-              w11i += br * x01i + bi * x01r;
-              w01r += br * x11r + bi * x11i;
-              w01i += br * x11i - bi * x11r;
+              w11r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w11r));
+              w11i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w11i));
+              w01r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w01r));
+              w01i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w01i));
             }
             {
               const Real br = whole<0>(c2.w), bi = whole<1>(c2.w);
-              w11r += br * x02r - bi * x02i;
-              w11i += br * x02i + bi * x02r;
-              w02r += br * x11r + bi * x11i;
-              w02i += br * x11i - bi * x11r;
+              w11r = fused<Real>(-bi, x02i, fused<Real>(br, x02r, w11r));
+              w11i = fused<Real>(bi, x02r, fused<Real>(br, x02i, w11i));
+              w02r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w02r));
+              w02i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w02i));
             }
             {
               const Real br = whole<0>(c3.x), bi = whole<1>(c3.x);
-              w11r += br * x10r - bi * x10i;
-              w11i += br * x10i + bi * x10r;
-              w10r += br * x11r + bi * x11i;
-              w10i += br * x11i - bi * x11r;
+              w11r = fused<Real>(-bi, x10i, fused<Real>(br, x10r, w11r));
+              w11i = fused<Real>(bi, x10r, fused<Real>(br, x10i, w11i));
+              w10r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w10r));
+              w10i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w10i));
             }
             {
               const Real br = whole<0>(c3.y), bi = whole<1>(c3.y);
-              w12r += br * x00r - bi * x00i;
-              w12i += br * x00i + bi * x00r;
-              w00r += br * x12r + bi * x12i;
-              w00i += br * x12i - bi * x12r;
+              w12r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w12r));
+              w12i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w12i));
+              w00r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w00r));
+              w00i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w00i));
             }
             {
               const Real br = whole<0>(c3.z), bi = whole<1>(c3.z);
-              w12r += br * x01r - bi * x01i;
-              w12i += br * x01i + bi * x01r;
-              w01r += br * x12r + bi * x12i;
-              w01i += br * x12i - bi * x12r;
+              w12r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w12r));
+              w12i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w12i));
+              w01r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w01r));
+              w01i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w01i));
             }
             {
               const Real br = whole<0>(c3.w), bi = whole<1>(c3.w);
-              w12r += br * x02r - bi * x02i;
-              w12i += br * x02i + bi * x02r;
-              w02r += br * x12r + bi * x12i;
-              w02i += br * x12i - bi * x12r;
+              w12r = fused<Real>(-bi, x02i, fused<Real>(br, x02r, w12r));
+              w12i = fused<Real>(bi, x02r, fused<Real>(br, x02i, w12i));
+              w02r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w02r));
+              w02i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w02i));
             }
             {
               const Real br = whole<0>(c4.x), bi = whole<1>(c4.x);
-              w12r += br * x10r - bi * x10i;
-              w12i += br * x10i + bi * x10r;
-              w10r += br * x12r + bi * x12i;
-              w10i += br * x12i - bi * x12r;
+              w12r = fused<Real>(-bi, x10i, fused<Real>(br, x10r, w12r));
+              w12i = fused<Real>(bi, x10r, fused<Real>(br, x10i, w12i));
+              w10r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w10r));
+              w10i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w10i));
             }
             {
               const Real br = whole<0>(c4.y), bi = whole<1>(c4.y);
-              w12r += br * x11r - bi * x11i;
-              w12i += br * x11i + bi * x11r;
-              w11r += br * x12r + bi * x12i;
-              w11i += br * x12i - bi * x12r;
+              w12r = fused<Real>(-bi, x11i, fused<Real>(br, x11r, w12r));
+              w12i = fused<Real>(bi, x11r, fused<Real>(br, x11i, w12i));
+              w11r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w11r));
+              w11i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w11i));
             }
             w00r *= unit;
             w00i *= unit;
@@ -1295,127 +1295,127 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
                 x12i = turn * re;
               }
               const Real d0 = whole<0>(c0.x);
-              w00r += d0 * x00r;
-              w00i += d0 * x00i;
+              w00r = fused<Real>(d0, x00r, w00r);
+              w00i = fused<Real>(d0, x00i, w00i);
               const Real d1 = whole<1>(c0.x);
-              w01r += d1 * x01r;
-              w01i += d1 * x01i;
+              w01r = fused<Real>(d1, x01r, w01r);
+              w01i = fused<Real>(d1, x01i, w01i);
               const Real d2 = whole<0>(c0.y);
-              w02r += d2 * x02r;
-              w02i += d2 * x02i;
+              w02r = fused<Real>(d2, x02r, w02r);
+              w02i = fused<Real>(d2, x02i, w02i);
               const Real d3 = whole<1>(c0.y);
-              w10r += d3 * x10r;
-              w10i += d3 * x10i;
+              w10r = fused<Real>(d3, x10r, w10r);
+              w10i = fused<Real>(d3, x10i, w10i);
               const Real d4 = whole<0>(c0.z);
-              w11r += d4 * x11r;
-              w11i += d4 * x11i;
+              w11r = fused<Real>(d4, x11r, w11r);
+              w11i = fused<Real>(d4, x11i, w11i);
               const Real d5 = whole<1>(c0.z);
-              w12r += d5 * x12r;
-              w12i += d5 * x12i;
+              w12r = fused<Real>(d5, x12r, w12r);
+              w12i = fused<Real>(d5, x12i, w12i);
               {
                 const Real br = whole<0>(c0.w), bi = whole<1>(c0.w);
-                w01r += br * x00r - bi * x00i;
-                w01i += br * x00i + bi * x00r;
-                w00r += br * x01r + bi * x01i;
-                w00i += br * x01i - bi * x01r;
+                w01r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w01r));
+                w01i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w01i));
+                w00r = fused<Real>(bi, x01i, fused<Real>(br, x01r, w00r));
+                w00i = fused<Real>(-bi, x01r, fused<Real>(br, x01i, w00i));
               }
               {
                 const Real br = whole<0>(c1.x), bi = whole<1>(c1.x);
-                w02r += br * x00r - bi * x00i;
-                w02i += br * x00i + bi * x00r;
-                w00r += br * x02r + bi * x02i;
-                w00i += br * x02i - bi * x02r;
+                w02r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w02r));
+                w02i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w02i));
+                w00r = fused<Real>(bi, x02i, fused<Real>(br, x02r, w00r));
+                w00i = fused<Real>(-bi, x02r, fused<Real>(br, x02i, w00i));
               }
               {
                 const Real br = whole<0>(c1.y), bi = whole<1>(c1.y);
-                w02r += br * x01r - bi * x01i;
-                w02i += br * x01i + bi * x01r;
-                w01r += br * x02r + bi * x02i;
-                w01i += br * x02i - bi * x02r;
+                w02r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w02r));
+                w02i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w02i));
+                w01r = fused<Real>(bi, x02i, fused<Real>(br, x02r, w01r));
+                w01i = fused<Real>(-bi, x02r, fused<Real>(br, x02i, w01i));
               }
               {
                 const Real br = whole<0>(c1.z), bi = whole<1>(c1.z);
-                w10r += br * x00r - bi * x00i;
-                w10i += br * x00i + bi * x00r;
-                w00r += br * x10r + bi * x10i;
-                w00i += br * x10i - bi * x10r;
+                w10r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w10r));
+                w10i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w10i));
+                w00r = fused<Real>(bi, x10i, fused<Real>(br, x10r, w00r));
+                w00i = fused<Real>(-bi, x10r, fused<Real>(br, x10i, w00i));
               }
               {
                 const Real br = whole<0>(c1.w), bi = whole<1>(c1.w);
-                w10r += br * x01r - bi * x01i;
-                w10i += br * x01i + bi * x01r;
-                w01r += br * x10r + bi * x10i;
-                w01i += br * x10i - bi * x10r;
+                w10r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w10r));
+                w10i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w10i));
+                w01r = fused<Real>(bi, x10i, fused<Real>(br, x10r, w01r));
+                w01i = fused<Real>(-bi, x10r, fused<Real>(br, x10i, w01i));
               }
               {
                 const Real br = whole<0>(c2.x), bi = whole<1>(c2.x);
-                w10r += br * x02r - bi * x02i;
-                w10i += br * x02i + bi * x02r;
-                w02r += br * x10r + bi * x10i;
-                w02i += br * x10i - bi * x10r;
+                w10r = fused<Real>(-bi, x02i, fused<Real>(br, x02r, w10r));
+                w10i = fused<Real>(bi, x02r, fused<Real>(br, x02i, w10i));
+                w02r = fused<Real>(bi, x10i, fused<Real>(br, x10r, w02r));
+                w02i = fused<Real>(-bi, x10r, fused<Real>(br, x10i, w02i));
               }
               {
                 const Real br = whole<0>(c2.y), bi = whole<1>(c2.y);
-                w11r += br * x00r - bi * x00i;
-                w11i += br * x00i + bi * x00r;
-                w00r += br * x11r + bi * x11i;
-                w00i += br * x11i - bi * x11r;
+                w11r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w11r));
+                w11i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w11i));
+                w00r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w00r));
+                w00i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w00i));
               }
               {
                 const Real br = whole<0>(c2.z), bi = whole<1>(c2.z);
-                w11r += br * x01r - bi * x01i;
-                w11i += br * x01i + bi * x01r;
-                w01r += br * x11r + bi * x11i;
-                w01i += br * x11i - bi * x11r;
+                w11r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w11r));
+                w11i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w11i));
+                w01r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w01r));
+                w01i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w01i));
               }
               {
                 const Real br = whole<0>(c2.w), bi = whole<1>(c2.w);
-                w11r += br * x02r - bi * x02i;
-                w11i += br * x02i + bi * x02r;
-                w02r += br * x11r + bi * x11i;
-                w02i += br * x11i - bi * x11r;
+                w11r = fused<Real>(-bi, x02i, fused<Real>(br, x02r, w11r));
+                w11i = fused<Real>(bi, x02r, fused<Real>(br, x02i, w11i));
+                w02r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w02r));
+                w02i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w02i));
               }
               {
                 const Real br = whole<0>(c3.x), bi = whole<1>(c3.x);
-                w11r += br * x10r - bi * x10i;
-                w11i += br * x10i + bi * x10r;
-                w10r += br * x11r + bi * x11i;
-                w10i += br * x11i - bi * x11r;
+                w11r = fused<Real>(-bi, x10i, fused<Real>(br, x10r, w11r));
+                w11i = fused<Real>(bi, x10r, fused<Real>(br, x10i, w11i));
+                w10r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w10r));
+                w10i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w10i));
               }
               {
                 const Real br = whole<0>(c3.y), bi = whole<1>(c3.y);
-                w12r += br * x00r - bi * x00i;
-                w12i += br * x00i + bi * x00r;
-                w00r += br * x12r + bi * x12i;
-                w00i += br * x12i - bi * x12r;
+                w12r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w12r));
+                w12i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w12i));
+                w00r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w00r));
+                w00i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w00i));
               }
               {
                 const Real br = whole<0>(c3.z), bi = whole<1>(c3.z);
-                w12r += br * x01r - bi * x01i;
-                w12i += br * x01i + bi * x01r;
-                w01r += br * x12r + bi * x12i;
-                w01i += br * x12i - bi * x12r;
+                w12r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w12r));
+                w12i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w12i));
+                w01r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w01r));
+                w01i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w01i));
               }
               {
                 const Real br = whole<0>(c3.w), bi = whole<1>(c3.w);
-                w12r += br * x02r - bi * x02i;
-                w12i += br * x02i + bi * x02r;
-                w02r += br * x12r + bi * x12i;
-                w02i += br * x12i - bi * x12r;
+                w12r = fused<Real>(-bi, x02i, fused<Real>(br, x02r, w12r));
+                w12i = fused<Real>(bi, x02r, fused<Real>(br, x02i, w12i));
+                w02r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w02r));
+                w02i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w02i));
               }
               {
                 const Real br = whole<0>(c4.x), bi = whole<1>(c4.x);
-                w12r += br * x10r - bi * x10i;
-                w12i += br * x10i + bi * x10r;
-                w10r += br * x12r + bi * x12i;
-                w10i += br * x12i - bi * x12r;
+                w12r = fused<Real>(-bi, x10i, fused<Real>(br, x10r, w12r));
+                w12i = fused<Real>(bi, x10r, fused<Real>(br, x10i, w12i));
+                w10r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w10r));
+                w10i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w10i));
               }
               {
                 const Real br = whole<0>(c4.y), bi = whole<1>(c4.y);
-                w12r += br * x11r - bi * x11i;
-                w12i += br * x11i + bi * x11r;
-                w11r += br * x12r + bi * x12i;
-                w11i += br * x12i - bi * x12r;
+                w12r = fused<Real>(-bi, x11i, fused<Real>(br, x11r, w12r));
+                w12i = fused<Real>(bi, x11r, fused<Real>(br, x11i, w12i));
+                w11r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w11r));
+                w11i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w11i));
               }
             } else {
               const auto turn = (T(0.5) * T(args.terms.wilson.chiral_twist));
@@ -1529,108 +1529,108 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
             w12i = d5 * x12i;
             {
               const Real br = whole<0>(c0.w), bi = whole<1>(c0.w);
-              w01r += br * x00r - bi * x00i;
-              w01i += br * x00i + bi * x00r;
-              w00r += br * x01r + bi * x01i;
-              w00i += br * x01i - bi * x01r;
+              w01r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w01r));
+              w01i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w01i));
+              w00r = fused<Real>(bi, x01i, fused<Real>(br, x01r, w00r));
+              w00i = fused<Real>(-bi, x01r, fused<Real>(br, x01i, w00i));
             }
             {
               const Real br = whole<0>(c1.x), bi = whole<1>(c1.x);
-              w02r += br * x00r - bi * x00i;
-              w02i += br * x00i + bi * x00r;
-              w00r += br * x02r + bi * x02i;
-              w00i += br * x02i - bi * x02r;
+              w02r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w02r));
+              w02i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w02i));
+              w00r = fused<Real>(bi, x02i, fused<Real>(br, x02r, w00r));
+              w00i = fused<Real>(-bi, x02r, fused<Real>(br, x02i, w00i));
             }
             {
               const Real br = whole<0>(c1.y), bi = whole<1>(c1.y);
-              w02r += br * x01r - bi * x01i;
-              w02i += br * x01i + bi * x01r;
-              w01r += br * x02r + bi * x02i;
-              w01i += br * x02i - bi * x02r;
+              w02r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w02r));
+              w02i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w02i));
+              w01r = fused<Real>(bi, x02i, fused<Real>(br, x02r, w01r));
+              w01i = fused<Real>(-bi, x02r, fused<Real>(br, x02i, w01i));
             }
             {
               const Real br = whole<0>(c1.z), bi = whole<1>(c1.z);
-              w10r += br * x00r - bi * x00i;
-              w10i += br * x00i + bi * x00r;
-              w00r += br * x10r + bi * x10i;
-              w00i += br * x10i - bi * x10r;
+              w10r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w10r));
+              w10i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w10i));
+              w00r = fused<Real>(bi, x10i, fused<Real>(br, x10r, w00r));
+              w00i = fused<Real>(-bi, x10r, fused<Real>(br, x10i, w00i));
             }
             {
               const Real br = whole<0>(c1.w), bi = whole<1>(c1.w);
-              w10r += br * x01r - bi * x01i;
-              w10i += br * x01i + bi * x01r;
-              w01r += br * x10r + bi * x10i;
-              w01i += br * x10i - bi * x10r;
+              w10r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w10r));
+              w10i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w10i));
+              w01r = fused<Real>(bi, x10i, fused<Real>(br, x10r, w01r));
+              w01i = fused<Real>(-bi, x10r, fused<Real>(br, x10i, w01i));
             }
             {
               const Real br = whole<0>(c2.x), bi = whole<1>(c2.x);
-              w10r += br * x02r - bi * x02i;
-              w10i += br * x02i + bi * x02r;
-              w02r += br * x10r + bi * x10i;
-              w02i += br * x10i - bi * x10r;
+              w10r = fused<Real>(-bi, x02i, fused<Real>(br, x02r, w10r));
+              w10i = fused<Real>(bi, x02r, fused<Real>(br, x02i, w10i));
+              w02r = fused<Real>(bi, x10i, fused<Real>(br, x10r, w02r));
+              w02i = fused<Real>(-bi, x10r, fused<Real>(br, x10i, w02i));
             }
             {
               const Real br = whole<0>(c2.y), bi = whole<1>(c2.y);
-              w11r += br * x00r - bi * x00i;
-              w11i += br * x00i + bi * x00r;
-              w00r += br * x11r + bi * x11i;
-              w00i += br * x11i - bi * x11r;
+              w11r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w11r));
+              w11i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w11i));
+              w00r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w00r));
+              w00i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w00i));
             }
             {
               const Real br = whole<0>(c2.z), bi = whole<1>(c2.z);
-              w11r += br * x01r - bi * x01i;
-              w11i += br * x01i + bi * x01r;
-              w01r += br * x11r + bi * x11i;
-              w01i += br * x11i - bi * x11r;
+              w11r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w11r));
+              w11i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w11i));
+              w01r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w01r));
+              w01i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w01i));
             }
             {
               const Real br = whole<0>(c2.w), bi = whole<1>(c2.w);
-              w11r += br * x02r - bi * x02i;
-              w11i += br * x02i + bi * x02r;
-              w02r += br * x11r + bi * x11i;
-              w02i += br * x11i - bi * x11r;
+              w11r = fused<Real>(-bi, x02i, fused<Real>(br, x02r, w11r));
+              w11i = fused<Real>(bi, x02r, fused<Real>(br, x02i, w11i));
+              w02r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w02r));
+              w02i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w02i));
             }
             {
               const Real br = whole<0>(c3.x), bi = whole<1>(c3.x);
-              w11r += br * x10r - bi * x10i;
-              w11i += br * x10i + bi * x10r;
-              w10r += br * x11r + bi * x11i;
-              w10i += br * x11i - bi * x11r;
+              w11r = fused<Real>(-bi, x10i, fused<Real>(br, x10r, w11r));
+              w11i = fused<Real>(bi, x10r, fused<Real>(br, x10i, w11i));
+              w10r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w10r));
+              w10i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w10i));
             }
             {
               const Real br = whole<0>(c3.y), bi = whole<1>(c3.y);
-              w12r += br * x00r - bi * x00i;
-              w12i += br * x00i + bi * x00r;
-              w00r += br * x12r + bi * x12i;
-              w00i += br * x12i - bi * x12r;
+              w12r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w12r));
+              w12i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w12i));
+              w00r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w00r));
+              w00i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w00i));
             }
             {
               const Real br = whole<0>(c3.z), bi = whole<1>(c3.z);
-              w12r += br * x01r - bi * x01i;
-              w12i += br * x01i + bi * x01r;
-              w01r += br * x12r + bi * x12i;
-              w01i += br * x12i - bi * x12r;
+              w12r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w12r));
+              w12i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w12i));
+              w01r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w01r));
+              w01i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w01i));
             }
             {
               const Real br = whole<0>(c3.w), bi = whole<1>(c3.w);
-              w12r += br * x02r - bi * x02i;
-              w12i += br * x02i + bi * x02r;
-              w02r += br * x12r + bi * x12i;
-              w02i += br * x12i - bi * x12r;
+              w12r = fused<Real>(-bi, x02i, fused<Real>(br, x02r, w12r));
+              w12i = fused<Real>(bi, x02r, fused<Real>(br, x02i, w12i));
+              w02r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w02r));
+              w02i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w02i));
             }
             {
               const Real br = whole<0>(c4.x), bi = whole<1>(c4.x);
-              w12r += br * x10r - bi * x10i;
-              w12i += br * x10i + bi * x10r;
-              w10r += br * x12r + bi * x12i;
-              w10i += br * x12i - bi * x12r;
+              w12r = fused<Real>(-bi, x10i, fused<Real>(br, x10r, w12r));
+              w12i = fused<Real>(bi, x10r, fused<Real>(br, x10i, w12i));
+              w10r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w10r));
+              w10i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w10i));
             }
             {
               const Real br = whole<0>(c4.y), bi = whole<1>(c4.y);
-              w12r += br * x11r - bi * x11i;
-              w12i += br * x11i + bi * x11r;
-              w11r += br * x12r + bi * x12i;
-              w11i += br * x12i - bi * x12r;
+              w12r = fused<Real>(-bi, x11i, fused<Real>(br, x11r, w12r));
+              w12i = fused<Real>(bi, x11r, fused<Real>(br, x11i, w12i));
+              w11r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w11r));
+              w11i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w11i));
             }
             w00r *= unit;
             w00i *= unit;
@@ -1685,127 +1685,127 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
                 x12i = turn * re;
               }
               const Real d0 = whole<0>(c0.x);
-              w00r += d0 * x00r;
-              w00i += d0 * x00i;
+              w00r = fused<Real>(d0, x00r, w00r);
+              w00i = fused<Real>(d0, x00i, w00i);
               const Real d1 = whole<1>(c0.x);
-              w01r += d1 * x01r;
-              w01i += d1 * x01i;
+              w01r = fused<Real>(d1, x01r, w01r);
+              w01i = fused<Real>(d1, x01i, w01i);
               const Real d2 = whole<0>(c0.y);
-              w02r += d2 * x02r;
-              w02i += d2 * x02i;
+              w02r = fused<Real>(d2, x02r, w02r);
+              w02i = fused<Real>(d2, x02i, w02i);
               const Real d3 = whole<1>(c0.y);
-              w10r += d3 * x10r;
-              w10i += d3 * x10i;
+              w10r = fused<Real>(d3, x10r, w10r);
+              w10i = fused<Real>(d3, x10i, w10i);
               const Real d4 = whole<0>(c0.z);
-              w11r += d4 * x11r;
-              w11i += d4 * x11i;
+              w11r = fused<Real>(d4, x11r, w11r);
+              w11i = fused<Real>(d4, x11i, w11i);
               const Real d5 = whole<1>(c0.z);
-              w12r += d5 * x12r;
-              w12i += d5 * x12i;
+              w12r = fused<Real>(d5, x12r, w12r);
+              w12i = fused<Real>(d5, x12i, w12i);
               {
                 const Real br = whole<0>(c0.w), bi = whole<1>(c0.w);
-                w01r += br * x00r - bi * x00i;
-                w01i += br * x00i + bi * x00r;
-                w00r += br * x01r + bi * x01i;
-                w00i += br * x01i - bi * x01r;
+                w01r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w01r));
+                w01i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w01i));
+                w00r = fused<Real>(bi, x01i, fused<Real>(br, x01r, w00r));
+                w00i = fused<Real>(-bi, x01r, fused<Real>(br, x01i, w00i));
               }
               {
                 const Real br = whole<0>(c1.x), bi = whole<1>(c1.x);
-                w02r += br * x00r - bi * x00i;
-                w02i += br * x00i + bi * x00r;
-                w00r += br * x02r + bi * x02i;
-                w00i += br * x02i - bi * x02r;
+                w02r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w02r));
+                w02i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w02i));
+                w00r = fused<Real>(bi, x02i, fused<Real>(br, x02r, w00r));
+                w00i = fused<Real>(-bi, x02r, fused<Real>(br, x02i, w00i));
               }
               {
                 const Real br = whole<0>(c1.y), bi = whole<1>(c1.y);
-                w02r += br * x01r - bi * x01i;
-                w02i += br * x01i + bi * x01r;
-                w01r += br * x02r + bi * x02i;
-                w01i += br * x02i - bi * x02r;
+                w02r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w02r));
+                w02i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w02i));
+                w01r = fused<Real>(bi, x02i, fused<Real>(br, x02r, w01r));
+                w01i = fused<Real>(-bi, x02r, fused<Real>(br, x02i, w01i));
               }
               {
                 const Real br = whole<0>(c1.z), bi = whole<1>(c1.z);
-                w10r += br * x00r - bi * x00i;
-                w10i += br * x00i + bi * x00r;
-                w00r += br * x10r + bi * x10i;
-                w00i += br * x10i - bi * x10r;
+                w10r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w10r));
+                w10i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w10i));
+                w00r = fused<Real>(bi, x10i, fused<Real>(br, x10r, w00r));
+                w00i = fused<Real>(-bi, x10r, fused<Real>(br, x10i, w00i));
               }
               {
                 const Real br = whole<0>(c1.w), bi = whole<1>(c1.w);
-                w10r += br * x01r - bi * x01i;
-                w10i += br * x01i + bi * x01r;
-                w01r += br * x10r + bi * x10i;
-                w01i += br * x10i - bi * x10r;
+                w10r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w10r));
+                w10i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w10i));
+                w01r = fused<Real>(bi, x10i, fused<Real>(br, x10r, w01r));
+                w01i = fused<Real>(-bi, x10r, fused<Real>(br, x10i, w01i));
               }
               {
                 const Real br = whole<0>(c2.x), bi = whole<1>(c2.x);
-                w10r += br * x02r - bi * x02i;
-                w10i += br * x02i + bi * x02r;
-                w02r += br * x10r + bi * x10i;
-                w02i += br * x10i - bi * x10r;
+                w10r = fused<Real>(-bi, x02i, fused<Real>(br, x02r, w10r));
+                w10i = fused<Real>(bi, x02r, fused<Real>(br, x02i, w10i));
+                w02r = fused<Real>(bi, x10i, fused<Real>(br, x10r, w02r));
+                w02i = fused<Real>(-bi, x10r, fused<Real>(br, x10i, w02i));
               }
               {
                 const Real br = whole<0>(c2.y), bi = whole<1>(c2.y);
-                w11r += br * x00r - bi * x00i;
-                w11i += br * x00i + bi * x00r;
-                w00r += br * x11r + bi * x11i;
-                w00i += br * x11i - bi * x11r;
+                w11r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w11r));
+                w11i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w11i));
+                w00r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w00r));
+                w00i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w00i));
               }
               {
                 const Real br = whole<0>(c2.z), bi = whole<1>(c2.z);
-                w11r += br * x01r - bi * x01i;
-                w11i += br * x01i + bi * x01r;
-                w01r += br * x11r + bi * x11i;
-                w01i += br * x11i - bi * x11r;
+                w11r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w11r));
+                w11i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w11i));
+                w01r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w01r));
+                w01i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w01i));
               }
               {
                 const Real br = whole<0>(c2.w), bi = whole<1>(c2.w);
-                w11r += br * x02r - bi * x02i;
-                w11i += br * x02i + bi * x02r;
-                w02r += br * x11r + bi * x11i;
-                w02i += br * x11i - bi * x11r;
+                w11r = fused<Real>(-bi, x02i, fused<Real>(br, x02r, w11r));
+                w11i = fused<Real>(bi, x02r, fused<Real>(br, x02i, w11i));
+                w02r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w02r));
+                w02i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w02i));
               }
               {
                 const Real br = whole<0>(c3.x), bi = whole<1>(c3.x);
-                w11r += br * x10r - bi * x10i;
-                w11i += br * x10i + bi * x10r;
-                w10r += br * x11r + bi * x11i;
-                w10i += br * x11i - bi * x11r;
+                w11r = fused<Real>(-bi, x10i, fused<Real>(br, x10r, w11r));
+                w11i = fused<Real>(bi, x10r, fused<Real>(br, x10i, w11i));
+                w10r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w10r));
+                w10i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w10i));
               }
               {
                 const Real br = whole<0>(c3.y), bi = whole<1>(c3.y);
-                w12r += br * x00r - bi * x00i;
-                w12i += br * x00i + bi * x00r;
-                w00r += br * x12r + bi * x12i;
-                w00i += br * x12i - bi * x12r;
+                w12r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w12r));
+                w12i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w12i));
+                w00r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w00r));
+                w00i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w00i));
               }
               {
                 const Real br = whole<0>(c3.z), bi = whole<1>(c3.z);
-                w12r += br * x01r - bi * x01i;
-                w12i += br * x01i + bi * x01r;
-                w01r += br * x12r + bi * x12i;
-                w01i += br * x12i - bi * x12r;
+                w12r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w12r));
+                w12i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w12i));
+                w01r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w01r));
+                w01i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w01i));
               }
               {
                 const Real br = whole<0>(c3.w), bi = whole<1>(c3.w);
-                w12r += br * x02r - bi * x02i;
-                w12i += br * x02i + bi * x02r;
-                w02r += br * x12r + bi * x12i;
-                w02i += br * x12i - bi * x12r;
+                w12r = fused<Real>(-bi, x02i, fused<Real>(br, x02r, w12r));
+                w12i = fused<Real>(bi, x02r, fused<Real>(br, x02i, w12i));
+                w02r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w02r));
+                w02i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w02i));
               }
               {
                 const Real br = whole<0>(c4.x), bi = whole<1>(c4.x);
-                w12r += br * x10r - bi * x10i;
-                w12i += br * x10i + bi * x10r;
-                w10r += br * x12r + bi * x12i;
-                w10i += br * x12i - bi * x12r;
+                w12r = fused<Real>(-bi, x10i, fused<Real>(br, x10r, w12r));
+                w12i = fused<Real>(bi, x10r, fused<Real>(br, x10i, w12i));
+                w10r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w10r));
+                w10i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w10i));
               }
               {
                 const Real br = whole<0>(c4.y), bi = whole<1>(c4.y);
-                w12r += br * x11r - bi * x11i;
-                w12i += br * x11i + bi * x11r;
-                w11r += br * x12r + bi * x12i;
-                w11i += br * x12i - bi * x12r;
+                w12r = fused<Real>(-bi, x11i, fused<Real>(br, x11r, w12r));
+                w12i = fused<Real>(bi, x11r, fused<Real>(br, x11i, w12i));
+                w11r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w11r));
+                w11i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w11i));
               }
             } else {
               const auto turn = -(T(0.5) * T(args.terms.wilson.chiral_twist));
@@ -1885,56 +1885,56 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
           const uint4 q0 = load_own(after<0>(groups_of<uint4, 48>(fields.z[1], site)));
           const uint2 q1 = load_own(after<16>(groups_of<uint2, 48>(fields.z[1], site)));
           const Real scale = fields.z_norms[site] * (quantum * scalars.a);
-          a00r += scale * whole<0>(p0.x);
-          a00i += scale * whole<1>(p0.x);
-          a01r += scale * whole<0>(p0.y);
-          a01i += scale * whole<1>(p0.y);
-          a02r += scale * whole<0>(p0.z);
-          a02i += scale * whole<1>(p0.z);
-          a10r += scale * whole<0>(p0.w);
-          a10i += scale * whole<1>(p0.w);
-          a11r += scale * whole<0>(p1.x);
-          a11i += scale * whole<1>(p1.x);
-          a12r += scale * whole<0>(p1.y);
-          a12i += scale * whole<1>(p1.y);
-          a20r += scale * whole<0>(q0.x);
-          a20i += scale * whole<1>(q0.x);
-          a21r += scale * whole<0>(q0.y);
-          a21i += scale * whole<1>(q0.y);
-          a22r += scale * whole<0>(q0.z);
-          a22i += scale * whole<1>(q0.z);
-          a30r += scale * whole<0>(q0.w);
-          a30i += scale * whole<1>(q0.w);
-          a31r += scale * whole<0>(q1.x);
-          a31i += scale * whole<1>(q1.x);
-          a32r += scale * whole<0>(q1.y);
-          a32i += scale * whole<1>(q1.y);
+          a00r = fused<Real>(scale, whole<0>(p0.x), a00r);
+          a00i = fused<Real>(scale, whole<1>(p0.x), a00i);
+          a01r = fused<Real>(scale, whole<0>(p0.y), a01r);
+          a01i = fused<Real>(scale, whole<1>(p0.y), a01i);
+          a02r = fused<Real>(scale, whole<0>(p0.z), a02r);
+          a02i = fused<Real>(scale, whole<1>(p0.z), a02i);
+          a10r = fused<Real>(scale, whole<0>(p0.w), a10r);
+          a10i = fused<Real>(scale, whole<1>(p0.w), a10i);
+          a11r = fused<Real>(scale, whole<0>(p1.x), a11r);
+          a11i = fused<Real>(scale, whole<1>(p1.x), a11i);
+          a12r = fused<Real>(scale, whole<0>(p1.y), a12r);
+          a12i = fused<Real>(scale, whole<1>(p1.y), a12i);
+          a20r = fused<Real>(scale, whole<0>(q0.x), a20r);
+          a20i = fused<Real>(scale, whole<1>(q0.x), a20i);
+          a21r = fused<Real>(scale, whole<0>(q0.y), a21r);
+          a21i = fused<Real>(scale, whole<1>(q0.y), a21i);
+          a22r = fused<Real>(scale, whole<0>(q0.z), a22r);
+          a22i = fused<Real>(scale, whole<1>(q0.z), a22i);
+          a30r = fused<Real>(scale, whole<0>(q0.w), a30r);
+          a30i = fused<Real>(scale, whole<1>(q0.w), a30i);
+          a31r = fused<Real>(scale, whole<0>(q1.x), a31r);
+          a31i = fused<Real>(scale, whole<1>(q1.x), a31i);
+          a32r = fused<Real>(scale, whole<0>(q1.y), a32r);
+          a32i = fused<Real>(scale, whole<1>(q1.y), a32i);
           if (T(args.terms.wilson.z_twist) != 0) {
             const Real twist = fields.z_norms[site] * (quantum * T(args.terms.wilson.z_twist));
-            a00r -= twist * whole<1>(q0.x);
-            a00i += twist * whole<0>(q0.x);
-            a20r -= twist * whole<1>(p0.x);
-            a20i += twist * whole<0>(p0.x);
-            a01r -= twist * whole<1>(q0.y);
-            a01i += twist * whole<0>(q0.y);
-            a21r -= twist * whole<1>(p0.y);
-            a21i += twist * whole<0>(p0.y);
-            a02r -= twist * whole<1>(q0.z);
-            a02i += twist * whole<0>(q0.z);
-            a22r -= twist * whole<1>(p0.z);
-            a22i += twist * whole<0>(p0.z);
-            a10r -= twist * whole<1>(q0.w);
-            a10i += twist * whole<0>(q0.w);
-            a30r -= twist * whole<1>(p0.w);
-            a30i += twist * whole<0>(p0.w);
-            a11r -= twist * whole<1>(q1.x);
-            a11i += twist * whole<0>(q1.x);
-            a31r -= twist * whole<1>(p1.x);
-            a31i += twist * whole<0>(p1.x);
-            a12r -= twist * whole<1>(q1.y);
-            a12i += twist * whole<0>(q1.y);
-            a32r -= twist * whole<1>(p1.y);
-            a32i += twist * whole<0>(p1.y);
+            a00r = fused<Real>(-twist, whole<1>(q0.x), a00r);
+            a00i = fused<Real>(twist, whole<0>(q0.x), a00i);
+            a20r = fused<Real>(-twist, whole<1>(p0.x), a20r);
+            a20i = fused<Real>(twist, whole<0>(p0.x), a20i);
+            a01r = fused<Real>(-twist, whole<1>(q0.y), a01r);
+            a01i = fused<Real>(twist, whole<0>(q0.y), a01i);
+            a21r = fused<Real>(-twist, whole<1>(p0.y), a21r);
+            a21i = fused<Real>(twist, whole<0>(p0.y), a21i);
+            a02r = fused<Real>(-twist, whole<1>(q0.z), a02r);
+            a02i = fused<Real>(twist, whole<0>(q0.z), a02i);
+            a22r = fused<Real>(-twist, whole<1>(p0.z), a22r);
+            a22i = fused<Real>(twist, whole<0>(p0.z), a22i);
+            a10r = fused<Real>(-twist, whole<1>(q0.w), a10r);
+            a10i = fused<Real>(twist, whole<0>(q0.w), a10i);
+            a30r = fused<Real>(-twist, whole<1>(p0.w), a30r);
+            a30i = fused<Real>(twist, whole<0>(p0.w), a30i);
+            a11r = fused<Real>(-twist, whole<1>(q1.x), a11r);
+            a11i = fused<Real>(twist, whole<0>(q1.x), a11i);
+            a31r = fused<Real>(-twist, whole<1>(p1.x), a31r);
+            a31i = fused<Real>(twist, whole<0>(p1.x), a31i);
+            a12r = fused<Real>(-twist, whole<1>(q1.y), a12r);
+            a12i = fused<Real>(twist, whole<0>(q1.y), a12i);
+            a32r = fused<Real>(-twist, whole<1>(p1.y), a32r);
+            a32i = fused<Real>(twist, whole<0>(p1.y), a32i);
           }
         }
       }
@@ -1945,30 +1945,30 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_site(const CudaHopShared& args, const 
         const uint4 q0 = load_own(after<0>(groups_of<uint4, 48>(fields.z[1], site)));
         const uint2 q1 = load_own(after<16>(groups_of<uint2, 48>(fields.z[1], site)));
         const Real scale = fields.z_norms[site] * (quantum * scalars.a);
-        a00r += scale * whole<0>(p0.x);
-        a00i += scale * whole<1>(p0.x);
-        a01r += scale * whole<0>(p0.y);
-        a01i += scale * whole<1>(p0.y);
-        a02r += scale * whole<0>(p0.z);
-        a02i += scale * whole<1>(p0.z);
-        a10r += scale * whole<0>(p0.w);
-        a10i += scale * whole<1>(p0.w);
-        a11r += scale * whole<0>(p1.x);
-        a11i += scale * whole<1>(p1.x);
-        a12r += scale * whole<0>(p1.y);
-        a12i += scale * whole<1>(p1.y);
-        a20r += scale * whole<0>(q0.x);
-        a20i += scale * whole<1>(q0.x);
-        a21r += scale * whole<0>(q0.y);
-        a21i += scale * whole<1>(q0.y);
-        a22r += scale * whole<0>(q0.z);
-        a22i += scale * whole<1>(q0.z);
-        a30r += scale * whole<0>(q0.w);
-        a30i += scale * whole<1>(q0.w);
-        a31r += scale * whole<0>(q1.x);
-        a31i += scale * whole<1>(q1.x);
-        a32r += scale * whole<0>(q1.y);
-        a32i += scale * whole<1>(q1.y);
+        a00r = fused<Real>(scale, whole<0>(p0.x), a00r);
+        a00i = fused<Real>(scale, whole<1>(p0.x), a00i);
+        a01r = fused<Real>(scale, whole<0>(p0.y), a01r);
+        a01i = fused<Real>(scale, whole<1>(p0.y), a01i);
+        a02r = fused<Real>(scale, whole<0>(p0.z), a02r);
+        a02i = fused<Real>(scale, whole<1>(p0.z), a02i);
+        a10r = fused<Real>(scale, whole<0>(p0.w), a10r);
+        a10i = fused<Real>(scale, whole<1>(p0.w), a10i);
+        a11r = fused<Real>(scale, whole<0>(p1.x), a11r);
+        a11i = fused<Real>(scale, whole<1>(p1.x), a11i);
+        a12r = fused<Real>(scale, whole<0>(p1.y), a12r);
+        a12i = fused<Real>(scale, whole<1>(p1.y), a12i);
+        a20r = fused<Real>(scale, whole<0>(q0.x), a20r);
+        a20i = fused<Real>(scale, whole<1>(q0.x), a20i);
+        a21r = fused<Real>(scale, whole<0>(q0.y), a21r);
+        a21i = fused<Real>(scale, whole<1>(q0.y), a21i);
+        a22r = fused<Real>(scale, whole<0>(q0.z), a22r);
+        a22i = fused<Real>(scale, whole<1>(q0.z), a22i);
+        a30r = fused<Real>(scale, whole<0>(q0.w), a30r);
+        a30i = fused<Real>(scale, whole<1>(q0.w), a30i);
+        a31r = fused<Real>(scale, whole<0>(q1.x), a31r);
+        a31i = fused<Real>(scale, whole<1>(q1.x), a31i);
+        a32r = fused<Real>(scale, whole<0>(q1.y), a32r);
+        a32i = fused<Real>(scale, whole<1>(q1.y), a32i);
       }
     }
     Real norm = 0;
@@ -2060,23 +2060,23 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopListArgs& args,
     if (edge && args.edges.phased[0]) {
       const Real c = scalars.phases[0][0], s = scalars.phases[0][1];
       const Real h00t = h00r;
-      h00r = h00t * c - h00i * s;
-      h00i = h00t * s + h00i * c;
+      h00r = fused<Real>(-h00i, s, h00t * c);
+      h00i = fused<Real>(h00i, c, h00t * s);
       const Real h01t = h01r;
-      h01r = h01t * c - h01i * s;
-      h01i = h01t * s + h01i * c;
+      h01r = fused<Real>(-h01i, s, h01t * c);
+      h01i = fused<Real>(h01i, c, h01t * s);
       const Real h02t = h02r;
-      h02r = h02t * c - h02i * s;
-      h02i = h02t * s + h02i * c;
+      h02r = fused<Real>(-h02i, s, h02t * c);
+      h02i = fused<Real>(h02i, c, h02t * s);
       const Real h10t = h10r;
-      h10r = h10t * c - h10i * s;
-      h10i = h10t * s + h10i * c;
+      h10r = fused<Real>(-h10i, s, h10t * c);
+      h10i = fused<Real>(h10i, c, h10t * s);
       const Real h11t = h11r;
-      h11r = h11t * c - h11i * s;
-      h11i = h11t * s + h11i * c;
+      h11r = fused<Real>(-h11i, s, h11t * c);
+      h11i = fused<Real>(h11i, c, h11t * s);
       const Real h12t = h12r;
-      h12r = h12t * c - h12i * s;
-      h12i = h12t * s + h12i * c;
+      h12r = fused<Real>(-h12i, s, h12t * c);
+      h12i = fused<Real>(h12i, c, h12t * s);
     }
     const uint4 l0 = load_once(after<0>(groups_of<uint4, 144>(args.spatial_links, site)));
     const uint2 l1 = load_once(after<16>(groups_of<uint2, 144>(args.spatial_links, site)));
@@ -2093,32 +2093,32 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopListArgs& args,
     const Real u12r = whole<0>(l1.y);
     const Real u12i = whole<1>(l1.y);
     // row 2 = conj(row 0 x row 1)
-    const Real u20r = u01r * u12r - u01i * u12i - u02r * u11r + u02i * u11i;
-    const Real u20i = u02r * u11i + u02i * u11r - u01r * u12i - u01i * u12r;
-    const Real u21r = u02r * u10r - u02i * u10i - u00r * u12r + u00i * u12i;
-    const Real u21i = u00r * u12i + u00i * u12r - u02r * u10i - u02i * u10r;
-    const Real u22r = u00r * u11r - u00i * u11i - u01r * u10r + u01i * u10i;
-    const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
+    const Real u20r = fused<Real>(u02i, u11i, fused<Real>(-u02r, u11r, fused<Real>(-u01i, u12i, u01r * u12r)));
+    const Real u20i = fused<Real>(-u01i, u12r, fused<Real>(-u01r, u12i, fused<Real>(u02i, u11r, u02r * u11i)));
+    const Real u21r = fused<Real>(u00i, u12i, fused<Real>(-u00r, u12r, fused<Real>(-u02i, u10i, u02r * u10r)));
+    const Real u21i = fused<Real>(-u02i, u10r, fused<Real>(-u02r, u10i, fused<Real>(u00i, u12r, u00r * u12i)));
+    const Real u22r = fused<Real>(u01i, u10i, fused<Real>(-u01r, u10r, fused<Real>(-u00i, u11i, u00r * u11r)));
+    const Real u22i = fused<Real>(-u00i, u11r, fused<Real>(-u00r, u11i, fused<Real>(u01i, u10r, u01r * u10i)));
     unit *= quantum;  // of the link
     {
       const Real unit2 = unit * quantum;  // row 2 is a product of two rows
       Real v00r, v00i;
-      v00r = u00r * h00r - u00i * h00i + u01r * h01r - u01i * h01i + u02r * h02r - u02i * h02i;
-      v00i = u00r * h00i + u00i * h00r + u01r * h01i + u01i * h01r + u02r * h02i + u02i * h02r;
+      v00r = fused<Real>(-u02i, h02i, fused<Real>(u02r, h02r, fused<Real>(-u01i, h01i, fused<Real>(u01r, h01r, fused<Real>(-u00i, h00i, u00r * h00r)))));
+      v00i = fused<Real>(u02i, h02r, fused<Real>(u02r, h02i, fused<Real>(u01i, h01r, fused<Real>(u01r, h01i, fused<Real>(u00i, h00r, u00r * h00i)))));
       a00r = unit * v00r;
       a00i = unit * v00i;
       a30r = -unit * v00i;
       a30i = unit * v00r;
       Real v02r, v02i;
-      v02r = u20r * h00r - u20i * h00i + u21r * h01r - u21i * h01i + u22r * h02r - u22i * h02i;
-      v02i = u20r * h00i + u20i * h00r + u21r * h01i + u21i * h01r + u22r * h02i + u22i * h02r;
+      v02r = fused<Real>(-u22i, h02i, fused<Real>(u22r, h02r, fused<Real>(-u21i, h01i, fused<Real>(u21r, h01r, fused<Real>(-u20i, h00i, u20r * h00r)))));
+      v02i = fused<Real>(u22i, h02r, fused<Real>(u22r, h02i, fused<Real>(u21i, h01r, fused<Real>(u21r, h01i, fused<Real>(u20i, h00r, u20r * h00i)))));
       a02r = unit2 * v02r;
       a02i = unit2 * v02i;
       a32r = -unit2 * v02i;
       a32i = unit2 * v02r;
       Real v01r, v01i;
-      v01r = u10r * h00r - u10i * h00i + u11r * h01r - u11i * h01i + u12r * h02r - u12i * h02i;
-      v01i = u10r * h00i + u10i * h00r + u11r * h01i + u11i * h01r + u12r * h02i + u12i * h02r;
+      v01r = fused<Real>(-u12i, h02i, fused<Real>(u12r, h02r, fused<Real>(-u11i, h01i, fused<Real>(u11r, h01r, fused<Real>(-u10i, h00i, u10r * h00r)))));
+      v01i = fused<Real>(u12i, h02r, fused<Real>(u12r, h02i, fused<Real>(u11i, h01r, fused<Real>(u11r, h01i, fused<Real>(u10i, h00r, u10r * h00i)))));
       a01r = unit * v01r;
       a01i = unit * v01i;
       a31r = -unit * v01i;
@@ -2127,22 +2127,22 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopListArgs& args,
     {
       const Real unit2 = unit * quantum;  // row 2 is a product of two rows
       Real v10r, v10i;
-      v10r = u00r * h10r - u00i * h10i + u01r * h11r - u01i * h11i + u02r * h12r - u02i * h12i;
-      v10i = u00r * h10i + u00i * h10r + u01r * h11i + u01i * h11r + u02r * h12i + u02i * h12r;
+      v10r = fused<Real>(-u02i, h12i, fused<Real>(u02r, h12r, fused<Real>(-u01i, h11i, fused<Real>(u01r, h11r, fused<Real>(-u00i, h10i, u00r * h10r)))));
+      v10i = fused<Real>(u02i, h12r, fused<Real>(u02r, h12i, fused<Real>(u01i, h11r, fused<Real>(u01r, h11i, fused<Real>(u00i, h10r, u00r * h10i)))));
       a10r = unit * v10r;
       a10i = unit * v10i;
       a20r = -unit * v10i;
       a20i = unit * v10r;
       Real v12r, v12i;
-      v12r = u20r * h10r - u20i * h10i + u21r * h11r - u21i * h11i + u22r * h12r - u22i * h12i;
-      v12i = u20r * h10i + u20i * h10r + u21r * h11i + u21i * h11r + u22r * h12i + u22i * h12r;
+      v12r = fused<Real>(-u22i, h12i, fused<Real>(u22r, h12r, fused<Real>(-u21i, h11i, fused<Real>(u21r, h11r, fused<Real>(-u20i, h10i, u20r * h10r)))));
+      v12i = fused<Real>(u22i, h12r, fused<Real>(u22r, h12i, fused<Real>(u21i, h11r, fused<Real>(u21r, h11i, fused<Real>(u20i, h10r, u20r * h10i)))));
       a12r = unit2 * v12r;
       a12i = unit2 * v12i;
       a22r = -unit2 * v12i;
       a22i = unit2 * v12r;
       Real v11r, v11i;
-      v11r = u10r * h10r - u10i * h10i + u11r * h11r - u11i * h11i + u12r * h12r - u12i * h12i;
-      v11i = u10r * h10i + u10i * h10r + u11r * h11i + u11i * h11r + u12r * h12i + u12i * h12r;
+      v11r = fused<Real>(-u12i, h12i, fused<Real>(u12r, h12r, fused<Real>(-u11i, h11i, fused<Real>(u11r, h11r, fused<Real>(-u10i, h10i, u10r * h10r)))));
+      v11i = fused<Real>(u12i, h12r, fused<Real>(u12r, h12i, fused<Real>(u11i, h11r, fused<Real>(u11r, h11i, fused<Real>(u10i, h10r, u10r * h10i)))));
       a11r = unit * v11r;
       a11i = unit * v11i;
       a21r = -unit * v11i;
@@ -2194,23 +2194,23 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopListArgs& args,
     if (edge && args.edges.phased[4]) {
       const Real c = scalars.phases[4][0], s = scalars.phases[4][1];
       const Real h00t = h00r;
-      h00r = h00t * c - h00i * s;
-      h00i = h00t * s + h00i * c;
+      h00r = fused<Real>(-h00i, s, h00t * c);
+      h00i = fused<Real>(h00i, c, h00t * s);
       const Real h01t = h01r;
-      h01r = h01t * c - h01i * s;
-      h01i = h01t * s + h01i * c;
+      h01r = fused<Real>(-h01i, s, h01t * c);
+      h01i = fused<Real>(h01i, c, h01t * s);
       const Real h02t = h02r;
-      h02r = h02t * c - h02i * s;
-      h02i = h02t * s + h02i * c;
+      h02r = fused<Real>(-h02i, s, h02t * c);
+      h02i = fused<Real>(h02i, c, h02t * s);
       const Real h10t = h10r;
-      h10r = h10t * c - h10i * s;
-      h10i = h10t * s + h10i * c;
+      h10r = fused<Real>(-h10i, s, h10t * c);
+      h10i = fused<Real>(h10i, c, h10t * s);
       const Real h11t = h11r;
-      h11r = h11t * c - h11i * s;
-      h11i = h11t * s + h11i * c;
+      h11r = fused<Real>(-h11i, s, h11t * c);
+      h11i = fused<Real>(h11i, c, h11t * s);
       const Real h12t = h12r;
-      h12r = h12t * c - h12i * s;
-      h12i = h12t * s + h12i * c;
+      h12r = fused<Real>(-h12i, s, h12t * c);
+      h12i = fused<Real>(h12i, c, h12t * s);
     }
     const uint4 l0 = load_once(after<24>(groups_of<uint4, 144>(args.spatial_links, site)));
     const uint2 l1 = load_once(after<40>(groups_of<uint2, 144>(args.spatial_links, site)));
@@ -2227,62 +2227,62 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopListArgs& args,
     const Real u12r = whole<0>(l1.y);
     const Real u12i = whole<1>(l1.y);
     // row 2 = conj(row 0 x row 1)
-    const Real u20r = u01r * u12r - u01i * u12i - u02r * u11r + u02i * u11i;
-    const Real u20i = u02r * u11i + u02i * u11r - u01r * u12i - u01i * u12r;
-    const Real u21r = u02r * u10r - u02i * u10i - u00r * u12r + u00i * u12i;
-    const Real u21i = u00r * u12i + u00i * u12r - u02r * u10i - u02i * u10r;
-    const Real u22r = u00r * u11r - u00i * u11i - u01r * u10r + u01i * u10i;
-    const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
+    const Real u20r = fused<Real>(u02i, u11i, fused<Real>(-u02r, u11r, fused<Real>(-u01i, u12i, u01r * u12r)));
+    const Real u20i = fused<Real>(-u01i, u12r, fused<Real>(-u01r, u12i, fused<Real>(u02i, u11r, u02r * u11i)));
+    const Real u21r = fused<Real>(u00i, u12i, fused<Real>(-u00r, u12r, fused<Real>(-u02i, u10i, u02r * u10r)));
+    const Real u21i = fused<Real>(-u02i, u10r, fused<Real>(-u02r, u10i, fused<Real>(u00i, u12r, u00r * u12i)));
+    const Real u22r = fused<Real>(u01i, u10i, fused<Real>(-u01r, u10r, fused<Real>(-u00i, u11i, u00r * u11r)));
+    const Real u22i = fused<Real>(-u00i, u11r, fused<Real>(-u00r, u11i, fused<Real>(u01i, u10r, u01r * u10i)));
     unit *= quantum;  // of the link
     {
       h02r *= quantum;  // row 2 is a product of two rows
       h02i *= quantum;  // row 2 is a product of two rows
       Real v00r, v00i;
-      v00r = u00r * h00r + u00i * h00i + u10r * h01r + u10i * h01i + u20r * h02r + u20i * h02i;
-      v00i = u00r * h00i - u00i * h00r + u10r * h01i - u10i * h01r + u20r * h02i - u20i * h02r;
-      a00r = fused(unit, v00r, a00r);
-      a00i = fused(unit, v00i, a00i);
-      a30r = fused(unit, v00i, a30r);
-      a30i = fused(unit, -v00r, a30i);
+      v00r = fused<Real>(u20i, h02i, fused<Real>(u20r, h02r, fused<Real>(u10i, h01i, fused<Real>(u10r, h01r, fused<Real>(u00i, h00i, u00r * h00r)))));
+      v00i = fused<Real>(-u20i, h02r, fused<Real>(u20r, h02i, fused<Real>(-u10i, h01r, fused<Real>(u10r, h01i, fused<Real>(-u00i, h00r, u00r * h00i)))));
+      a00r = fused<Real>(unit, v00r, a00r);
+      a00i = fused<Real>(unit, v00i, a00i);
+      a30r = fused<Real>(unit, v00i, a30r);
+      a30i = fused<Real>(-unit, v00r, a30i);
       Real v02r, v02i;
-      v02r = u02r * h00r + u02i * h00i + u12r * h01r + u12i * h01i + u22r * h02r + u22i * h02i;
-      v02i = u02r * h00i - u02i * h00r + u12r * h01i - u12i * h01r + u22r * h02i - u22i * h02r;
-      a02r = fused(unit, v02r, a02r);
-      a02i = fused(unit, v02i, a02i);
-      a32r = fused(unit, v02i, a32r);
-      a32i = fused(unit, -v02r, a32i);
+      v02r = fused<Real>(u22i, h02i, fused<Real>(u22r, h02r, fused<Real>(u12i, h01i, fused<Real>(u12r, h01r, fused<Real>(u02i, h00i, u02r * h00r)))));
+      v02i = fused<Real>(-u22i, h02r, fused<Real>(u22r, h02i, fused<Real>(-u12i, h01r, fused<Real>(u12r, h01i, fused<Real>(-u02i, h00r, u02r * h00i)))));
+      a02r = fused<Real>(unit, v02r, a02r);
+      a02i = fused<Real>(unit, v02i, a02i);
+      a32r = fused<Real>(unit, v02i, a32r);
+      a32i = fused<Real>(-unit, v02r, a32i);
       Real v01r, v01i;
-      v01r = u01r * h00r + u01i * h00i + u11r * h01r + u11i * h01i + u21r * h02r + u21i * h02i;
-      v01i = u01r * h00i - u01i * h00r + u11r * h01i - u11i * h01r + u21r * h02i - u21i * h02r;
-      a01r = fused(unit, v01r, a01r);
-      a01i = fused(unit, v01i, a01i);
-      a31r = fused(unit, v01i, a31r);
-      a31i = fused(unit, -v01r, a31i);
+      v01r = fused<Real>(u21i, h02i, fused<Real>(u21r, h02r, fused<Real>(u11i, h01i, fused<Real>(u11r, h01r, fused<Real>(u01i, h00i, u01r * h00r)))));
+      v01i = fused<Real>(-u21i, h02r, fused<Real>(u21r, h02i, fused<Real>(-u11i, h01r, fused<Real>(u11r, h01i, fused<Real>(-u01i, h00r, u01r * h00i)))));
+      a01r = fused<Real>(unit, v01r, a01r);
+      a01i = fused<Real>(unit, v01i, a01i);
+      a31r = fused<Real>(unit, v01i, a31r);
+      a31i = fused<Real>(-unit, v01r, a31i);
     }
     {
       h12r *= quantum;  // row 2 is a product of two rows
       h12i *= quantum;  // row 2 is a product of two rows
       Real v10r, v10i;
-      v10r = u00r * h10r + u00i * h10i + u10r * h11r + u10i * h11i + u20r * h12r + u20i * h12i;
-      v10i = u00r * h10i - u00i * h10r + u10r * h11i - u10i * h11r + u20r * h12i - u20i * h12r;
-      a10r = fused(unit, v10r, a10r);
-      a10i = fused(unit, v10i, a10i);
-      a20r = fused(unit, v10i, a20r);
-      a20i = fused(unit, -v10r, a20i);
+      v10r = fused<Real>(u20i, h12i, fused<Real>(u20r, h12r, fused<Real>(u10i, h11i, fused<Real>(u10r, h11r, fused<Real>(u00i, h10i, u00r * h10r)))));
+      v10i = fused<Real>(-u20i, h12r, fused<Real>(u20r, h12i, fused<Real>(-u10i, h11r, fused<Real>(u10r, h11i, fused<Real>(-u00i, h10r, u00r * h10i)))));
+      a10r = fused<Real>(unit, v10r, a10r);
+      a10i = fused<Real>(unit, v10i, a10i);
+      a20r = fused<Real>(unit, v10i, a20r);
+      a20i = fused<Real>(-unit, v10r, a20i);
       Real v12r, v12i;
-      v12r = u02r * h10r + u02i * h10i + u12r * h11r + u12i * h11i + u22r * h12r + u22i * h12i;
-      v12i = u02r * h10i - u02i * h10r + u12r * h11i - u12i * h11r + u22r * h12i - u22i * h12r;
-      a12r = fused(unit, v12r, a12r);
-      a12i = fused(unit, v12i, a12i);
-      a22r = fused(unit, v12i, a22r);
-      a22i = fused(unit, -v12r, a22i);
+      v12r = fused<Real>(u22i, h12i, fused<Real>(u22r, h12r, fused<Real>(u12i, h11i, fused<Real>(u12r, h11r, fused<Real>(u02i, h10i, u02r * h10r)))));
+      v12i = fused<Real>(-u22i, h12r, fused<Real>(u22r, h12i, fused<Real>(-u12i, h11r, fused<Real>(u12r, h11i, fused<Real>(-u02i, h10r, u02r * h10i)))));
+      a12r = fused<Real>(unit, v12r, a12r);
+      a12i = fused<Real>(unit, v12i, a12i);
+      a22r = fused<Real>(unit, v12i, a22r);
+      a22i = fused<Real>(-unit, v12r, a22i);
       Real v11r, v11i;
-      v11r = u01r * h10r + u01i * h10i + u11r * h11r + u11i * h11i + u21r * h12r + u21i * h12i;
-      v11i = u01r * h10i - u01i * h10r + u11r * h11i - u11i * h11r + u21r * h12i - u21i * h12r;
-      a11r = fused(unit, v11r, a11r);
-      a11i = fused(unit, v11i, a11i);
-      a21r = fused(unit, v11i, a21r);
-      a21i = fused(unit, -v11r, a21i);
+      v11r = fused<Real>(u21i, h12i, fused<Real>(u21r, h12r, fused<Real>(u11i, h11i, fused<Real>(u11r, h11r, fused<Real>(u01i, h10i, u01r * h10r)))));
+      v11i = fused<Real>(-u21i, h12r, fused<Real>(u21r, h12i, fused<Real>(-u11i, h11r, fused<Real>(u11r, h11i, fused<Real>(-u01i, h10r, u01r * h10i)))));
+      a11r = fused<Real>(unit, v11r, a11r);
+      a11i = fused<Real>(unit, v11i, a11i);
+      a21r = fused<Real>(unit, v11i, a21r);
+      a21i = fused<Real>(-unit, v11r, a21i);
     }
   }
   {  // (1 - g_y) U_y(x) psi(x+y)
@@ -2330,23 +2330,23 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopListArgs& args,
     if (edge && args.edges.phased[1]) {
       const Real c = scalars.phases[1][0], s = scalars.phases[1][1];
       const Real h00t = h00r;
-      h00r = h00t * c - h00i * s;
-      h00i = h00t * s + h00i * c;
+      h00r = fused<Real>(-h00i, s, h00t * c);
+      h00i = fused<Real>(h00i, c, h00t * s);
       const Real h01t = h01r;
-      h01r = h01t * c - h01i * s;
-      h01i = h01t * s + h01i * c;
+      h01r = fused<Real>(-h01i, s, h01t * c);
+      h01i = fused<Real>(h01i, c, h01t * s);
       const Real h02t = h02r;
-      h02r = h02t * c - h02i * s;
-      h02i = h02t * s + h02i * c;
+      h02r = fused<Real>(-h02i, s, h02t * c);
+      h02i = fused<Real>(h02i, c, h02t * s);
       const Real h10t = h10r;
-      h10r = h10t * c - h10i * s;
-      h10i = h10t * s + h10i * c;
+      h10r = fused<Real>(-h10i, s, h10t * c);
+      h10i = fused<Real>(h10i, c, h10t * s);
       const Real h11t = h11r;
-      h11r = h11t * c - h11i * s;
-      h11i = h11t * s + h11i * c;
+      h11r = fused<Real>(-h11i, s, h11t * c);
+      h11i = fused<Real>(h11i, c, h11t * s);
       const Real h12t = h12r;
-      h12r = h12t * c - h12i * s;
-      h12i = h12t * s + h12i * c;
+      h12r = fused<Real>(-h12i, s, h12t * c);
+      h12i = fused<Real>(h12i, c, h12t * s);
     }
     const uint4 l0 = load_once(after<48>(groups_of<uint4, 144>(args.spatial_links, site)));
     const uint2 l1 = load_once(after<64>(groups_of<uint2, 144>(args.spatial_links, site)));
@@ -2363,60 +2363,60 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopListArgs& args,
     const Real u12r = whole<0>(l1.y);
     const Real u12i = whole<1>(l1.y);
     // row 2 = conj(row 0 x row 1)
-    const Real u20r = u01r * u12r - u01i * u12i - u02r * u11r + u02i * u11i;
-    const Real u20i = u02r * u11i + u02i * u11r - u01r * u12i - u01i * u12r;
-    const Real u21r = u02r * u10r - u02i * u10i - u00r * u12r + u00i * u12i;
-    const Real u21i = u00r * u12i + u00i * u12r - u02r * u10i - u02i * u10r;
-    const Real u22r = u00r * u11r - u00i * u11i - u01r * u10r + u01i * u10i;
-    const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
+    const Real u20r = fused<Real>(u02i, u11i, fused<Real>(-u02r, u11r, fused<Real>(-u01i, u12i, u01r * u12r)));
+    const Real u20i = fused<Real>(-u01i, u12r, fused<Real>(-u01r, u12i, fused<Real>(u02i, u11r, u02r * u11i)));
+    const Real u21r = fused<Real>(u00i, u12i, fused<Real>(-u00r, u12r, fused<Real>(-u02i, u10i, u02r * u10r)));
+    const Real u21i = fused<Real>(-u02i, u10r, fused<Real>(-u02r, u10i, fused<Real>(u00i, u12r, u00r * u12i)));
+    const Real u22r = fused<Real>(u01i, u10i, fused<Real>(-u01r, u10r, fused<Real>(-u00i, u11i, u00r * u11r)));
+    const Real u22i = fused<Real>(-u00i, u11r, fused<Real>(-u00r, u11i, fused<Real>(u01i, u10r, u01r * u10i)));
     unit *= quantum;  // of the link
     {
       const Real unit2 = unit * quantum;  // row 2 is a product of two rows
       Real v00r, v00i;
-      v00r = u00r * h00r - u00i * h00i + u01r * h01r - u01i * h01i + u02r * h02r - u02i * h02i;
-      v00i = u00r * h00i + u00i * h00r + u01r * h01i + u01i * h01r + u02r * h02i + u02i * h02r;
-      a00r = fused(unit, v00r, a00r);
-      a00i = fused(unit, v00i, a00i);
-      a30r = fused(unit, -v00r, a30r);
-      a30i = fused(unit, -v00i, a30i);
+      v00r = fused<Real>(-u02i, h02i, fused<Real>(u02r, h02r, fused<Real>(-u01i, h01i, fused<Real>(u01r, h01r, fused<Real>(-u00i, h00i, u00r * h00r)))));
+      v00i = fused<Real>(u02i, h02r, fused<Real>(u02r, h02i, fused<Real>(u01i, h01r, fused<Real>(u01r, h01i, fused<Real>(u00i, h00r, u00r * h00i)))));
+      a00r = fused<Real>(unit, v00r, a00r);
+      a00i = fused<Real>(unit, v00i, a00i);
+      a30r = fused<Real>(-unit, v00r, a30r);
+      a30i = fused<Real>(-unit, v00i, a30i);
       Real v02r, v02i;
-      v02r = u20r * h00r - u20i * h00i + u21r * h01r - u21i * h01i + u22r * h02r - u22i * h02i;
-      v02i = u20r * h00i + u20i * h00r + u21r * h01i + u21i * h01r + u22r * h02i + u22i * h02r;
-      a02r = fused(unit2, v02r, a02r);
-      a02i = fused(unit2, v02i, a02i);
-      a32r = fused(unit2, -v02r, a32r);
-      a32i = fused(unit2, -v02i, a32i);
+      v02r = fused<Real>(-u22i, h02i, fused<Real>(u22r, h02r, fused<Real>(-u21i, h01i, fused<Real>(u21r, h01r, fused<Real>(-u20i, h00i, u20r * h00r)))));
+      v02i = fused<Real>(u22i, h02r, fused<Real>(u22r, h02i, fused<Real>(u21i, h01r, fused<Real>(u21r, h01i, fused<Real>(u20i, h00r, u20r * h00i)))));
+      a02r = fused<Real>(unit2, v02r, a02r);
+      a02i = fused<Real>(unit2, v02i, a02i);
+      a32r = fused<Real>(-unit2, v02r, a32r);
+      a32i = fused<Real>(-unit2, v02i, a32i);
       Real v01r, v01i;
-      v01r = u10r * h00r - u10i * h00i + u11r * h01r - u11i * h01i + u12r * h02r - u12i * h02i;
-      v01i = u10r * h00i + u10i * h00r + u11r * h01i + u11i * h01r + u12r * h02i + u12i * h02r;
-      a01r = fused(unit, v01r, a01r);
-      a01i = fused(unit, v01i, a01i);
-      a31r = fused(unit, -v01r, a31r);
-      a31i = fused(unit, -v01i, a31i);
+      v01r = fused<Real>(-u12i, h02i, fused<Real>(u12r, h02r, fused<Real>(-u11i, h01i, fused<Real>(u11r, h01r, fused<Real>(-u10i, h00i, u10r * h00r)))));
+      v01i = fused<Real>(u12i, h02r, fused<Real>(u12r, h02i, fused<Real>(u11i, h01r, fused<Real>(u11r, h01i, fused<Real>(u10i, h00r, u10r * h00i)))));
+      a01r = fused<Real>(unit, v01r, a01r);
+      a01i = fused<Real>(unit, v01i, a01i);
+      a31r = fused<Real>(-unit, v01r, a31r);
+      a31i = fused<Real>(-unit, v01i, a31i);
     }
     {
       const Real unit2 = unit * quantum;  // row 2 is a product of two rows
       Real v10r, v10i;
-      v10r = u00r * h10r - u00i * h10i + u01r * h11r - u01i * h11i + u02r * h12r - u02i * h12i;
-      v10i = u00r * h10i + u00i * h10r + u01r * h11i + u01i * h11r + u02r * h12i + u02i * h12r;
-      a10r = fused(unit, v10r, a10r);
-      a10i = fused(unit, v10i, a10i);
-      a20r = fused(unit, v10r, a20r);
-      a20i = fused(unit, v10i, a20i);
+      v10r = fused<Real>(-u02i, h12i, fused<Real>(u02r, h12r, fused<Real>(-u01i, h11i, fused<Real>(u01r, h11r, fused<Real>(-u00i, h10i, u00r * h10r)))));
+      v10i = fused<Real>(u02i, h12r, fused<Real>(u02r, h12i, fused<Real>(u01i, h11r, fused<Real>(u01r, h11i, fused<Real>(u00i, h10r, u00r * h10i)))));
+      a10r = fused<Real>(unit, v10r, a10r);
+      a10i = fused<Real>(unit, v10i, a10i);
+      a20r = fused<Real>(unit, v10r, a20r);
+      a20i = fused<Real>(unit, v10i, a20i);
       Real v12r, v12i;
-      v12r = u20r * h10r - u20i * h10i + u21r * h11r - u21i * h11i + u22r * h12r - u22i * h12i;
-      v12i = u20r * h10i + u20i * h10r + u21r * h11i + u21i * h11r + u22r * h12i + u22i * h12r;
-      a12r = fused(unit2, v12r, a12r);
-      a12i = fused(unit2, v12i, a12i);
-      a22r = fused(unit2, v12r, a22r);
-      a22i = fused(unit2, v12i, a22i);
+      v12r = fused<Real>(-u22i, h12i, fused<Real>(u22r, h12r, fused<Real>(-u21i, h11i, fused<Real>(u21r, h11r, fused<Real>(-u20i, h10i, u20r * h10r)))));
+      v12i = fused<Real>(u22i, h12r, fused<Real>(u22r, h12i, fused<Real>(u21i, h11r, fused<Real>(u21r, h11i, fused<Real>(u20i, h10r, u20r * h10i)))));
+      a12r = fused<Real>(unit2, v12r, a12r);
+      a12i = fused<Real>(unit2, v12i, a12i);
+      a22r = fused<Real>(unit2, v12r, a22r);
+      a22i = fused<Real>(unit2, v12i, a22i);
       Real v11r, v11i;
-      v11r = u10r * h10r - u10i * h10i + u11r * h11r - u11i * h11i + u12r * h12r - u12i * h12i;
-      v11i = u10r * h10i + u10i * h10r + u11r * h11i + u11i * h11r + u12r * h12i + u12i * h12r;
-      a11r = fused(unit, v11r, a11r);
-      a11i = fused(unit, v11i, a11i);
-      a21r = fused(unit, v11r, a21r);
-      a21i = fused(unit, v11i, a21i);
+      v11r = fused<Real>(-u12i, h12i, fused<Real>(u12r, h12r, fused<Real>(-u11i, h11i, fused<Real>(u11r, h11r, fused<Real>(-u10i, h10i, u10r * h10r)))));
+      v11i = fused<Real>(u12i, h12r, fused<Real>(u12r, h12i, fused<Real>(u11i, h11r, fused<Real>(u11r, h11i, fused<Real>(u10i, h10r, u10r * h10i)))));
+      a11r = fused<Real>(unit, v11r, a11r);
+      a11i = fused<Real>(unit, v11i, a11i);
+      a21r = fused<Real>(unit, v11r, a21r);
+      a21i = fused<Real>(unit, v11i, a21i);
     }
   }
   {  // (1 + g_y) U_y(x-y)^+ psi(x-y)
@@ -2464,23 +2464,23 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopListArgs& args,
     if (edge && args.edges.phased[5]) {
       const Real c = scalars.phases[5][0], s = scalars.phases[5][1];
       const Real h00t = h00r;
-      h00r = h00t * c - h00i * s;
-      h00i = h00t * s + h00i * c;
+      h00r = fused<Real>(-h00i, s, h00t * c);
+      h00i = fused<Real>(h00i, c, h00t * s);
       const Real h01t = h01r;
-      h01r = h01t * c - h01i * s;
-      h01i = h01t * s + h01i * c;
+      h01r = fused<Real>(-h01i, s, h01t * c);
+      h01i = fused<Real>(h01i, c, h01t * s);
       const Real h02t = h02r;
-      h02r = h02t * c - h02i * s;
-      h02i = h02t * s + h02i * c;
+      h02r = fused<Real>(-h02i, s, h02t * c);
+      h02i = fused<Real>(h02i, c, h02t * s);
       const Real h10t = h10r;
-      h10r = h10t * c - h10i * s;
-      h10i = h10t * s + h10i * c;
+      h10r = fused<Real>(-h10i, s, h10t * c);
+      h10i = fused<Real>(h10i, c, h10t * s);
       const Real h11t = h11r;
-      h11r = h11t * c - h11i * s;
-      h11i = h11t * s + h11i * c;
+      h11r = fused<Real>(-h11i, s, h11t * c);
+      h11i = fused<Real>(h11i, c, h11t * s);
       const Real h12t = h12r;
-      h12r = h12t * c - h12i * s;
-      h12i = h12t * s + h12i * c;
+      h12r = fused<Real>(-h12i, s, h12t * c);
+      h12i = fused<Real>(h12i, c, h12t * s);
     }
     const uint4 l0 = load_once(after<72>(groups_of<uint4, 144>(args.spatial_links, site)));
     const uint2 l1 = load_once(after<88>(groups_of<uint2, 144>(args.spatial_links, site)));
@@ -2497,62 +2497,62 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopListArgs& args,
     const Real u12r = whole<0>(l1.y);
     const Real u12i = whole<1>(l1.y);
     // row 2 = conj(row 0 x row 1)
-    const Real u20r = u01r * u12r - u01i * u12i - u02r * u11r + u02i * u11i;
-    const Real u20i = u02r * u11i + u02i * u11r - u01r * u12i - u01i * u12r;
-    const Real u21r = u02r * u10r - u02i * u10i - u00r * u12r + u00i * u12i;
-    const Real u21i = u00r * u12i + u00i * u12r - u02r * u10i - u02i * u10r;
-    const Real u22r = u00r * u11r - u00i * u11i - u01r * u10r + u01i * u10i;
-    const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
+    const Real u20r = fused<Real>(u02i, u11i, fused<Real>(-u02r, u11r, fused<Real>(-u01i, u12i, u01r * u12r)));
+    const Real u20i = fused<Real>(-u01i, u12r, fused<Real>(-u01r, u12i, fused<Real>(u02i, u11r, u02r * u11i)));
+    const Real u21r = fused<Real>(u00i, u12i, fused<Real>(-u00r, u12r, fused<Real>(-u02i, u10i, u02r * u10r)));
+    const Real u21i = fused<Real>(-u02i, u10r, fused<Real>(-u02r, u10i, fused<Real>(u00i, u12r, u00r * u12i)));
+    const Real u22r = fused<Real>(u01i, u10i, fused<Real>(-u01r, u10r, fused<Real>(-u00i, u11i, u00r * u11r)));
+    const Real u22i = fused<Real>(-u00i, u11r, fused<Real>(-u00r, u11i, fused<Real>(u01i, u10r, u01r * u10i)));
     unit *= quantum;  // of the link
     {
       h02r *= quantum;  // row 2 is a product of two rows
       h02i *= quantum;  // row 2 is a product of two rows
       Real v00r, v00i;
-      v00r = u00r * h00r + u00i * h00i + u10r * h01r + u10i * h01i + u20r * h02r + u20i * h02i;
-      v00i = u00r * h00i - u00i * h00r + u10r * h01i - u10i * h01r + u20r * h02i - u20i * h02r;
-      a00r = fused(unit, v00r, a00r);
-      a00i = fused(unit, v00i, a00i);
-      a30r = fused(unit, v00r, a30r);
-      a30i = fused(unit, v00i, a30i);
+      v00r = fused<Real>(u20i, h02i, fused<Real>(u20r, h02r, fused<Real>(u10i, h01i, fused<Real>(u10r, h01r, fused<Real>(u00i, h00i, u00r * h00r)))));
+      v00i = fused<Real>(-u20i, h02r, fused<Real>(u20r, h02i, fused<Real>(-u10i, h01r, fused<Real>(u10r, h01i, fused<Real>(-u00i, h00r, u00r * h00i)))));
+      a00r = fused<Real>(unit, v00r, a00r);
+      a00i = fused<Real>(unit, v00i, a00i);
+      a30r = fused<Real>(unit, v00r, a30r);
+      a30i = fused<Real>(unit, v00i, a30i);
       Real v02r, v02i;
-      v02r = u02r * h00r + u02i * h00i + u12r * h01r + u12i * h01i + u22r * h02r + u22i * h02i;
-      v02i = u02r * h00i - u02i * h00r + u12r * h01i - u12i * h01r + u22r * h02i - u22i * h02r;
-      a02r = fused(unit, v02r, a02r);
-      a02i = fused(unit, v02i, a02i);
-      a32r = fused(unit, v02r, a32r);
-      a32i = fused(unit, v02i, a32i);
+      v02r = fused<Real>(u22i, h02i, fused<Real>(u22r, h02r, fused<Real>(u12i, h01i, fused<Real>(u12r, h01r, fused<Real>(u02i, h00i, u02r * h00r)))));
+      v02i = fused<Real>(-u22i, h02r, fused<Real>(u22r, h02i, fused<Real>(-u12i, h01r, fused<Real>(u12r, h01i, fused<Real>(-u02i, h00r, u02r * h00i)))));
+      a02r = fused<Real>(unit, v02r, a02r);
+      a02i = fused<Real>(unit, v02i, a02i);
+      a32r = fused<Real>(unit, v02r, a32r);
+      a32i = fused<Real>(unit, v02i, a32i);
       Real v01r, v01i;
-      v01r = u01r * h00r + u01i * h00i + u11r * h01r + u11i * h01i + u21r * h02r + u21i * h02i;
-      v01i = u01r * h00i - u01i * h00r + u11r * h01i - u11i * h01r + u21r * h02i - u21i * h02r;
-      a01r = fused(unit, v01r, a01r);
-      a01i = fused(unit, v01i, a01i);
-      a31r = fused(unit, v01r, a31r);
-      a31i = fused(unit, v01i, a31i);
+      v01r = fused<Real>(u21i, h02i, fused<Real>(u21r, h02r, fused<Real>(u11i, h01i, fused<Real>(u11r, h01r, fused<Real>(u01i, h00i, u01r * h00r)))));
+      v01i = fused<Real>(-u21i, h02r, fused<Real>(u21r, h02i, fused<Real>(-u11i, h01r, fused<Real>(u11r, h01i, fused<Real>(-u01i, h00r, u01r * h00i)))));
+      a01r = fused<Real>(unit, v01r, a01r);
+      a01i = fused<Real>(unit, v01i, a01i);
+      a31r = fused<Real>(unit, v01r, a31r);
+      a31i = fused<Real>(unit, v01i, a31i);
     }
     {
       h12r *= quantum;  // row 2 is a product of two rows
       h12i *= quantum;  // row 2 is a product of two rows
       Real v10r, v10i;
-      v10r = u00r * h10r + u00i * h10i + u10r * h11r + u10i * h11i + u20r * h12r + u20i * h12i;
-      v10i = u00r * h10i - u00i * h10r + u10r * h11i - u10i * h11r + u20r * h12i - u20i * h12r;
-      a10r = fused(unit, v10r, a10r);
-      a10i = fused(unit, v10i, a10i);
-      a20r = fused(unit, -v10r, a20r);
-      a20i = fused(unit, -v10i, a20i);
+      v10r = fused<Real>(u20i, h12i, fused<Real>(u20r, h12r, fused<Real>(u10i, h11i, fused<Real>(u10r, h11r, fused<Real>(u00i, h10i, u00r * h10r)))));
+      v10i = fused<Real>(-u20i, h12r, fused<Real>(u20r, h12i, fused<Real>(-u10i, h11r, fused<Real>(u10r, h11i, fused<Real>(-u00i, h10r, u00r * h10i)))));
+      a10r = fused<Real>(unit, v10r, a10r);
+      a10i = fused<Real>(unit, v10i, a10i);
+      a20r = fused<Real>(-unit, v10r, a20r);
+      a20i = fused<Real>(-unit, v10i, a20i);
       Real v12r, v12i;
-      v12r = u02r * h10r + u02i * h10i + u12r * h11r + u12i * h11i + u22r * h12r + u22i * h12i;
-      v12i = u02r * h10i - u02i * h10r + u12r * h11i - u12i * h11r + u22r * h12i - u22i * h12r;
-      a12r = fused(unit, v12r, a12r);
-      a12i = fused(unit, v12i, a12i);
-      a22r = fused(unit, -v12r, a22r);
-      a22i = fused(unit, -v12i, a22i);
+      v12r = fused<Real>(u22i, h12i, fused<Real>(u22r, h12r, fused<Real>(u12i, h11i, fused<Real>(u12r, h11r, fused<Real>(u02i, h10i, u02r * h10r)))));
+      v12i = fused<Real>(-u22i, h12r, fused<Real>(u22r, h12i, fused<Real>(-u12i, h11r, fused<Real>(u12r, h11i, fused<Real>(-u02i, h10r, u02r * h10i)))));
+      a12r = fused<Real>(unit, v12r, a12r);
+      a12i = fused<Real>(unit, v12i, a12i);
+      a22r = fused<Real>(-unit, v12r, a22r);
+      a22i = fused<Real>(-unit, v12i, a22i);
       Real v11r, v11i;
-      v11r = u01r * h10r + u01i * h10i + u11r * h11r + u11i * h11i + u21r * h12r + u21i * h12i;
-      v11i = u01r * h10i - u01i * h10r + u11r * h11i - u11i * h11r + u21r * h12i - u21i * h12r;
-      a11r = fused(unit, v11r, a11r);
-      a11i = fused(unit, v11i, a11i);
-      a21r = fused(unit, -v11r, a21r);
-      a21i = fused(unit, -v11i, a21i);
+      v11r = fused<Real>(u21i, h12i, fused<Real>(u21r, h12r, fused<Real>(u11i, h11i, fused<Real>(u11r, h11r, fused<Real>(u01i, h10i, u01r * h10r)))));
+      v11i = fused<Real>(-u21i, h12r, fused<Real>(u21r, h12i, fused<Real>(-u11i, h11r, fused<Real>(u11r, h11i, fused<Real>(-u01i, h10r, u01r * h10i)))));
+      a11r = fused<Real>(unit, v11r, a11r);
+      a11i = fused<Real>(unit, v11i, a11i);
+      a21r = fused<Real>(-unit, v11r, a21r);
+      a21i = fused<Real>(-unit, v11i, a21i);
     }
   }
   {  // (1 - g_z) U_z(x) psi(x+z)
@@ -2600,23 +2600,23 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopListArgs& args,
     if (edge && args.edges.phased[2]) {
       const Real c = scalars.phases[2][0], s = scalars.phases[2][1];
       const Real h00t = h00r;
-      h00r = h00t * c - h00i * s;
-      h00i = h00t * s + h00i * c;
+      h00r = fused<Real>(-h00i, s, h00t * c);
+      h00i = fused<Real>(h00i, c, h00t * s);
       const Real h01t = h01r;
-      h01r = h01t * c - h01i * s;
-      h01i = h01t * s + h01i * c;
+      h01r = fused<Real>(-h01i, s, h01t * c);
+      h01i = fused<Real>(h01i, c, h01t * s);
       const Real h02t = h02r;
-      h02r = h02t * c - h02i * s;
-      h02i = h02t * s + h02i * c;
+      h02r = fused<Real>(-h02i, s, h02t * c);
+      h02i = fused<Real>(h02i, c, h02t * s);
       const Real h10t = h10r;
-      h10r = h10t * c - h10i * s;
-      h10i = h10t * s + h10i * c;
+      h10r = fused<Real>(-h10i, s, h10t * c);
+      h10i = fused<Real>(h10i, c, h10t * s);
       const Real h11t = h11r;
-      h11r = h11t * c - h11i * s;
-      h11i = h11t * s + h11i * c;
+      h11r = fused<Real>(-h11i, s, h11t * c);
+      h11i = fused<Real>(h11i, c, h11t * s);
       const Real h12t = h12r;
-      h12r = h12t * c - h12i * s;
-      h12i = h12t * s + h12i * c;
+      h12r = fused<Real>(-h12i, s, h12t * c);
+      h12i = fused<Real>(h12i, c, h12t * s);
     }
     const uint4 l0 = load_once(after<96>(groups_of<uint4, 144>(args.spatial_links, site)));
     const uint2 l1 = load_once(after<112>(groups_of<uint2, 144>(args.spatial_links, site)));
@@ -2633,60 +2633,60 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopListArgs& args,
     const Real u12r = whole<0>(l1.y);
     const Real u12i = whole<1>(l1.y);
     // row 2 = conj(row 0 x row 1)
-    const Real u20r = u01r * u12r - u01i * u12i - u02r * u11r + u02i * u11i;
-    const Real u20i = u02r * u11i + u02i * u11r - u01r * u12i - u01i * u12r;
-    const Real u21r = u02r * u10r - u02i * u10i - u00r * u12r + u00i * u12i;
-    const Real u21i = u00r * u12i + u00i * u12r - u02r * u10i - u02i * u10r;
-    const Real u22r = u00r * u11r - u00i * u11i - u01r * u10r + u01i * u10i;
-    const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
+    const Real u20r = fused<Real>(u02i, u11i, fused<Real>(-u02r, u11r, fused<Real>(-u01i, u12i, u01r * u12r)));
+    const Real u20i = fused<Real>(-u01i, u12r, fused<Real>(-u01r, u12i, fused<Real>(u02i, u11r, u02r * u11i)));
+    const Real u21r = fused<Real>(u00i, u12i, fused<Real>(-u00r, u12r, fused<Real>(-u02i, u10i, u02r * u10r)));
+    const Real u21i = fused<Real>(-u02i, u10r, fused<Real>(-u02r, u10i, fused<Real>(u00i, u12r, u00r * u12i)));
+    const Real u22r = fused<Real>(u01i, u10i, fused<Real>(-u01r, u10r, fused<Real>(-u00i, u11i, u00r * u11r)));
+    const Real u22i = fused<Real>(-u00i, u11r, fused<Real>(-u00r, u11i, fused<Real>(u01i, u10r, u01r * u10i)));
     unit *= quantum;  // of the link
     {
       const Real unit2 = unit * quantum;  // row 2 is a product of two rows
       Real v00r, v00i;
-      v00r = u00r * h00r - u00i * h00i + u01r * h01r - u01i * h01i + u02r * h02r - u02i * h02i;
-      v00i = u00r * h00i + u00i * h00r + u01r * h01i + u01i * h01r + u02r * h02i + u02i * h02r;
-      a00r = fused(unit, v00r, a00r);
-      a00i = fused(unit, v00i, a00i);
-      a20r = fused(unit, -v00i, a20r);
-      a20i = fused(unit, v00r, a20i);
+      v00r = fused<Real>(-u02i, h02i, fused<Real>(u02r, h02r, fused<Real>(-u01i, h01i, fused<Real>(u01r, h01r, fused<Real>(-u00i, h00i, u00r * h00r)))));
+      v00i = fused<Real>(u02i, h02r, fused<Real>(u02r, h02i, fused<Real>(u01i, h01r, fused<Real>(u01r, h01i, fused<Real>(u00i, h00r, u00r * h00i)))));
+      a00r = fused<Real>(unit, v00r, a00r);
+      a00i = fused<Real>(unit, v00i, a00i);
+      a20r = fused<Real>(-unit, v00i, a20r);
+      a20i = fused<Real>(unit, v00r, a20i);
       Real v02r, v02i;
-      v02r = u20r * h00r - u20i * h00i + u21r * h01r - u21i * h01i + u22r * h02r - u22i * h02i;
-      v02i = u20r * h00i + u20i * h00r + u21r * h01i + u21i * h01r + u22r * h02i + u22i * h02r;
-      a02r = fused(unit2, v02r, a02r);
-      a02i = fused(unit2, v02i, a02i);
-      a22r = fused(unit2, -v02i, a22r);
-      a22i = fused(unit2, v02r, a22i);
+      v02r = fused<Real>(-u22i, h02i, fused<Real>(u22r, h02r, fused<Real>(-u21i, h01i, fused<Real>(u21r, h01r, fused<Real>(-u20i, h00i, u20r * h00r)))));
+      v02i = fused<Real>(u22i, h02r, fused<Real>(u22r, h02i, fused<Real>(u21i, h01r, fused<Real>(u21r, h01i, fused<Real>(u20i, h00r, u20r * h00i)))));
+      a02r = fused<Real>(unit2, v02r, a02r);
+      a02i = fused<Real>(unit2, v02i, a02i);
+      a22r = fused<Real>(-unit2, v02i, a22r);
+      a22i = fused<Real>(unit2, v02r, a22i);
       Real v01r, v01i;
-      v01r = u10r * h00r - u10i * h00i + u11r * h01r - u11i * h01i + u12r * h02r - u12i * h02i;
-      v01i = u10r * h00i + u10i * h00r + u11r * h01i + u11i * h01r + u12r * h02i + u12i * h02r;
-      a01r = fused(unit, v01r, a01r);
-      a01i = fused(unit, v01i, a01i);
-      a21r = fused(unit, -v01i, a21r);
-      a21i = fused(unit, v01r, a21i);
+      v01r = fused<Real>(-u12i, h02i, fused<Real>(u12r, h02r, fused<Real>(-u11i, h01i, fused<Real>(u11r, h01r, fused<Real>(-u10i, h00i, u10r * h00r)))));
+      v01i = fused<Real>(u12i, h02r, fused<Real>(u12r, h02i, fused<Real>(u11i, h01r, fused<Real>(u11r, h01i, fused<Real>(u10i, h00r, u10r * h00i)))));
+      a01r = fused<Real>(unit, v01r, a01r);
+      a01i = fused<Real>(unit, v01i, a01i);
+      a21r = fused<Real>(-unit, v01i, a21r);
+      a21i = fused<Real>(unit, v01r, a21i);
     }
     {
       const Real unit2 = unit * quantum;  // row 2 is a product of two rows
       Real v10r, v10i;
-      v10r = u00r * h10r - u00i * h10i + u01r * h11r - u01i * h11i + u02r * h12r - u02i * h12i;
-      v10i = u00r * h10i + u00i * h10r + u01r * h11i + u01i * h11r + u02r * h12i + u02i * h12r;
-      a10r = fused(unit, v10r, a10r);
-      a10i = fused(unit, v10i, a10i);
-      a30r = fused(unit, v10i, a30r);
-      a30i = fused(unit, -v10r, a30i);
+      v10r = fused<Real>(-u02i, h12i, fused<Real>(u02r, h12r, fused<Real>(-u01i, h11i, fused<Real>(u01r, h11r, fused<Real>(-u00i, h10i, u00r * h10r)))));
+      v10i = fused<Real>(u02i, h12r, fused<Real>(u02r, h12i, fused<Real>(u01i, h11r, fused<Real>(u01r, h11i, fused<Real>(u00i, h10r, u00r * h10i)))));
+      a10r = fused<Real>(unit, v10r, a10r);
+      a10i = fused<Real>(unit, v10i, a10i);
+      a30r = fused<Real>(unit, v10i, a30r);
+      a30i = fused<Real>(-unit, v10r, a30i);
       Real v12r, v12i;
-      v12r = u20r * h10r - u20i * h10i + u21r * h11r - u21i * h11i + u22r * h12r - u22i * h12i;
-      v12i = u20r * h10i + u20i * h10r + u21r * h11i + u21i * h11r + u22r * h12i + u22i * h12r;
-      a12r = fused(unit2, v12r, a12r);
-      a12i = fused(unit2, v12i, a12i);
-      a32r = fused(unit2, v12i, a32r);
-      a32i = fused(unit2, -v12r, a32i);
+      v12r = fused<Real>(-u22i, h12i, fused<Real>(u22r, h12r, fused<Real>(-u21i, h11i, fused<Real>(u21r, h11r, fused<Real>(-u20i, h10i, u20r * h10r)))));
+      v12i = fused<Real>(u22i, h12r, fused<Real>(u22r, h12i, fused<Real>(u21i, h11r, fused<Real>(u21r, h11i, fused<Real>(u20i, h10r, u20r * h10i)))));
+      a12r = fused<Real>(unit2, v12r, a12r);
+      a12i = fused<Real>(unit2, v12i, a12i);
+      a32r = fused<Real>(unit2, v12i, a32r);
+      a32i = fused<Real>(-unit2, v12r, a32i);
       Real v11r, v11i;
-      v11r = u10r * h10r - u10i * h10i + u11r * h11r - u11i * h11i + u12r * h12r - u12i * h12i;
-      v11i = u10r * h10i + u10i * h10r + u11r * h11i + u11i * h11r + u12r * h12i + u12i * h12r;
-      a11r = fused(unit, v11r, a11r);
-      a11i = fused(unit, v11i, a11i);
-      a31r = fused(unit, v11i, a31r);
-      a31i = fused(unit, -v11r, a31i);
+      v11r = fused<Real>(-u12i, h12i, fused<Real>(u12r, h12r, fused<Real>(-u11i, h11i, fused<Real>(u11r, h11r, fused<Real>(-u10i, h10i, u10r * h10r)))));
+      v11i = fused<Real>(u12i, h12r, fused<Real>(u12r, h12i, fused<Real>(u11i, h11r, fused<Real>(u11r, h11i, fused<Real>(u10i, h10r, u10r * h10i)))));
+      a11r = fused<Real>(unit, v11r, a11r);
+      a11i = fused<Real>(unit, v11i, a11i);
+      a31r = fused<Real>(unit, v11i, a31r);
+      a31i = fused<Real>(-unit, v11r, a31i);
     }
   }
   {  // (1 + g_z) U_z(x-z)^+ psi(x-z)
@@ -2734,23 +2734,23 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopListArgs& args,
     if (edge && args.edges.phased[6]) {
       const Real c = scalars.phases[6][0], s = scalars.phases[6][1];
       const Real h00t = h00r;
-      h00r = h00t * c - h00i * s;
-      h00i = h00t * s + h00i * c;
+      h00r = fused<Real>(-h00i, s, h00t * c);
+      h00i = fused<Real>(h00i, c, h00t * s);
       const Real h01t = h01r;
-      h01r = h01t * c - h01i * s;
-      h01i = h01t * s + h01i * c;
+      h01r = fused<Real>(-h01i, s, h01t * c);
+      h01i = fused<Real>(h01i, c, h01t * s);
       const Real h02t = h02r;
-      h02r = h02t * c - h02i * s;
-      h02i = h02t * s + h02i * c;
+      h02r = fused<Real>(-h02i, s, h02t * c);
+      h02i = fused<Real>(h02i, c, h02t * s);
       const Real h10t = h10r;
-      h10r = h10t * c - h10i * s;
-      h10i = h10t * s + h10i * c;
+      h10r = fused<Real>(-h10i, s, h10t * c);
+      h10i = fused<Real>(h10i, c, h10t * s);
       const Real h11t = h11r;
-      h11r = h11t * c - h11i * s;
-      h11i = h11t * s + h11i * c;
+      h11r = fused<Real>(-h11i, s, h11t * c);
+      h11i = fused<Real>(h11i, c, h11t * s);
       const Real h12t = h12r;
-      h12r = h12t * c - h12i * s;
-      h12i = h12t * s + h12i * c;
+      h12r = fused<Real>(-h12i, s, h12t * c);
+      h12i = fused<Real>(h12i, c, h12t * s);
     }
     const uint4 l0 = load_once(after<120>(groups_of<uint4, 144>(args.spatial_links, site)));
     const uint2 l1 = load_once(after<136>(groups_of<uint2, 144>(args.spatial_links, site)));
@@ -2767,62 +2767,62 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopListArgs& args,
     const Real u12r = whole<0>(l1.y);
     const Real u12i = whole<1>(l1.y);
     // row 2 = conj(row 0 x row 1)
-    const Real u20r = u01r * u12r - u01i * u12i - u02r * u11r + u02i * u11i;
-    const Real u20i = u02r * u11i + u02i * u11r - u01r * u12i - u01i * u12r;
-    const Real u21r = u02r * u10r - u02i * u10i - u00r * u12r + u00i * u12i;
-    const Real u21i = u00r * u12i + u00i * u12r - u02r * u10i - u02i * u10r;
-    const Real u22r = u00r * u11r - u00i * u11i - u01r * u10r + u01i * u10i;
-    const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
+    const Real u20r = fused<Real>(u02i, u11i, fused<Real>(-u02r, u11r, fused<Real>(-u01i, u12i, u01r * u12r)));
+    const Real u20i = fused<Real>(-u01i, u12r, fused<Real>(-u01r, u12i, fused<Real>(u02i, u11r, u02r * u11i)));
+    const Real u21r = fused<Real>(u00i, u12i, fused<Real>(-u00r, u12r, fused<Real>(-u02i, u10i, u02r * u10r)));
+    const Real u21i = fused<Real>(-u02i, u10r, fused<Real>(-u02r, u10i, fused<Real>(u00i, u12r, u00r * u12i)));
+    const Real u22r = fused<Real>(u01i, u10i, fused<Real>(-u01r, u10r, fused<Real>(-u00i, u11i, u00r * u11r)));
+    const Real u22i = fused<Real>(-u00i, u11r, fused<Real>(-u00r, u11i, fused<Real>(u01i, u10r, u01r * u10i)));
     unit *= quantum;  // of the link
     {
       h02r *= quantum;  // row 2 is a product of two rows
       h02i *= quantum;  // row 2 is a product of two rows
       Real v00r, v00i;
-      v00r = u00r * h00r + u00i * h00i + u10r * h01r + u10i * h01i + u20r * h02r + u20i * h02i;
-      v00i = u00r * h00i - u00i * h00r + u10r * h01i - u10i * h01r + u20r * h02i - u20i * h02r;
-      a00r = fused(unit, v00r, a00r);
-      a00i = fused(unit, v00i, a00i);
-      a20r = fused(unit, v00i, a20r);
-      a20i = fused(unit, -v00r, a20i);
+      v00r = fused<Real>(u20i, h02i, fused<Real>(u20r, h02r, fused<Real>(u10i, h01i, fused<Real>(u10r, h01r, fused<Real>(u00i, h00i, u00r * h00r)))));
+      v00i = fused<Real>(-u20i, h02r, fused<Real>(u20r, h02i, fused<Real>(-u10i, h01r, fused<Real>(u10r, h01i, fused<Real>(-u00i, h00r, u00r * h00i)))));
+      a00r = fused<Real>(unit, v00r, a00r);
+      a00i = fused<Real>(unit, v00i, a00i);
+      a20r = fused<Real>(unit, v00i, a20r);
+      a20i = fused<Real>(-unit, v00r, a20i);
       Real v02r, v02i;
-      v02r = u02r * h00r + u02i * h00i + u12r * h01r + u12i * h01i + u22r * h02r + u22i * h02i;
-      v02i = u02r * h00i - u02i * h00r + u12r * h01i - u12i * h01r + u22r * h02i - u22i * h02r;
-      a02r = fused(unit, v02r, a02r);
-      a02i = fused(unit, v02i, a02i);
-      a22r = fused(unit, v02i, a22r);
-      a22i = fused(unit, -v02r, a22i);
+      v02r = fused<Real>(u22i, h02i, fused<Real>(u22r, h02r, fused<Real>(u12i, h01i, fused<Real>(u12r, h01r, fused<Real>(u02i, h00i, u02r * h00r)))));
+      v02i = fused<Real>(-u22i, h02r, fused<Real>(u22r, h02i, fused<Real>(-u12i, h01r, fused<Real>(u12r, h01i, fused<Real>(-u02i, h00r, u02r * h00i)))));
+      a02r = fused<Real>(unit, v02r, a02r);
+      a02i = fused<Real>(unit, v02i, a02i);
+      a22r = fused<Real>(unit, v02i, a22r);
+      a22i = fused<Real>(-unit, v02r, a22i);
       Real v01r, v01i;
-      v01r = u01r * h00r + u01i * h00i + u11r * h01r + u11i * h01i + u21r * h02r + u21i * h02i;
-      v01i = u01r * h00i - u01i * h00r + u11r * h01i - u11i * h01r + u21r * h02i - u21i * h02r;
-      a01r = fused(unit, v01r, a01r);
-      a01i = fused(unit, v01i, a01i);
-      a21r = fused(unit, v01i, a21r);
-      a21i = fused(unit, -v01r, a21i);
+      v01r = fused<Real>(u21i, h02i, fused<Real>(u21r, h02r, fused<Real>(u11i, h01i, fused<Real>(u11r, h01r, fused<Real>(u01i, h00i, u01r * h00r)))));
+      v01i = fused<Real>(-u21i, h02r, fused<Real>(u21r, h02i, fused<Real>(-u11i, h01r, fused<Real>(u11r, h01i, fused<Real>(-u01i, h00r, u01r * h00i)))));
+      a01r = fused<Real>(unit, v01r, a01r);
+      a01i = fused<Real>(unit, v01i, a01i);
+      a21r = fused<Real>(unit, v01i, a21r);
+      a21i = fused<Real>(-unit, v01r, a21i);
     }
     {
       h12r *= quantum;  // row 2 is a product of two rows
       h12i *= quantum;  // row 2 is a product of two rows
       Real v10r, v10i;
-      v10r = u00r * h10r + u00i * h10i + u10r * h11r + u10i * h11i + u20r * h12r + u20i * h12i;
-      v10i = u00r * h10i - u00i * h10r + u10r * h11i - u10i * h11r + u20r * h12i - u20i * h12r;
-      a10r = fused(unit, v10r, a10r);
-      a10i = fused(unit, v10i, a10i);
-      a30r = fused(unit, -v10i, a30r);
-      a30i = fused(unit, v10r, a30i);
+      v10r = fused<Real>(u20i, h12i, fused<Real>(u20r, h12r, fused<Real>(u10i, h11i, fused<Real>(u10r, h11r, fused<Real>(u00i, h10i, u00r * h10r)))));
+      v10i = fused<Real>(-u20i, h12r, fused<Real>(u20r, h12i, fused<Real>(-u10i, h11r, fused<Real>(u10r, h11i, fused<Real>(-u00i, h10r, u00r * h10i)))));
+      a10r = fused<Real>(unit, v10r, a10r);
+      a10i = fused<Real>(unit, v10i, a10i);
+      a30r = fused<Real>(-unit, v10i, a30r);
+      a30i = fused<Real>(unit, v10r, a30i);
       Real v12r, v12i;
-      v12r = u02r * h10r + u02i * h10i + u12r * h11r + u12i * h11i + u22r * h12r + u22i * h12i;
-      v12i = u02r * h10i - u02i * h10r + u12r * h11i - u12i * h11r + u22r * h12i - u22i * h12r;
-      a12r = fused(unit, v12r, a12r);
-      a12i = fused(unit, v12i, a12i);
-      a32r = fused(unit, -v12i, a32r);
-      a32i = fused(unit, v12r, a32i);
+      v12r = fused<Real>(u22i, h12i, fused<Real>(u22r, h12r, fused<Real>(u12i, h11i, fused<Real>(u12r, h11r, fused<Real>(u02i, h10i, u02r * h10r)))));
+      v12i = fused<Real>(-u22i, h12r, fused<Real>(u22r, h12i, fused<Real>(-u12i, h11r, fused<Real>(u12r, h11i, fused<Real>(-u02i, h10r, u02r * h10i)))));
+      a12r = fused<Real>(unit, v12r, a12r);
+      a12i = fused<Real>(unit, v12i, a12i);
+      a32r = fused<Real>(-unit, v12i, a32r);
+      a32i = fused<Real>(unit, v12r, a32i);
       Real v11r, v11i;
-      v11r = u01r * h10r + u01i * h10i + u11r * h11r + u11i * h11i + u21r * h12r + u21i * h12i;
-      v11i = u01r * h10i - u01i * h10r + u11r * h11i - u11i * h11r + u21r * h12i - u21i * h12r;
-      a11r = fused(unit, v11r, a11r);
-      a11i = fused(unit, v11i, a11i);
-      a31r = fused(unit, -v11i, a31r);
-      a31i = fused(unit, v11r, a31i);
+      v11r = fused<Real>(u21i, h12i, fused<Real>(u21r, h12r, fused<Real>(u11i, h11i, fused<Real>(u11r, h11r, fused<Real>(u01i, h10i, u01r * h10r)))));
+      v11i = fused<Real>(-u21i, h12r, fused<Real>(u21r, h12i, fused<Real>(-u11i, h11r, fused<Real>(u11r, h11i, fused<Real>(-u01i, h10r, u01r * h10i)))));
+      a11r = fused<Real>(unit, v11r, a11r);
+      a11i = fused<Real>(unit, v11i, a11i);
+      a31r = fused<Real>(-unit, v11i, a31r);
+      a31i = fused<Real>(unit, v11r, a31i);
     }
   }
   {  // (1 - g_t) U_t(x) psi(x+t)
@@ -2868,23 +2868,23 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopListArgs& args,
     if (edge && args.edges.phased[3]) {
       const Real c = scalars.phases[3][0], s = scalars.phases[3][1];
       const Real h00t = h00r;
-      h00r = h00t * c - h00i * s;
-      h00i = h00t * s + h00i * c;
+      h00r = fused<Real>(-h00i, s, h00t * c);
+      h00i = fused<Real>(h00i, c, h00t * s);
       const Real h01t = h01r;
-      h01r = h01t * c - h01i * s;
-      h01i = h01t * s + h01i * c;
+      h01r = fused<Real>(-h01i, s, h01t * c);
+      h01i = fused<Real>(h01i, c, h01t * s);
       const Real h02t = h02r;
-      h02r = h02t * c - h02i * s;
-      h02i = h02t * s + h02i * c;
+      h02r = fused<Real>(-h02i, s, h02t * c);
+      h02i = fused<Real>(h02i, c, h02t * s);
       const Real h10t = h10r;
-      h10r = h10t * c - h10i * s;
-      h10i = h10t * s + h10i * c;
+      h10r = fused<Real>(-h10i, s, h10t * c);
+      h10i = fused<Real>(h10i, c, h10t * s);
       const Real h11t = h11r;
-      h11r = h11t * c - h11i * s;
-      h11i = h11t * s + h11i * c;
+      h11r = fused<Real>(-h11i, s, h11t * c);
+      h11i = fused<Real>(h11i, c, h11t * s);
       const Real h12t = h12r;
-      h12r = h12t * c - h12i * s;
-      h12i = h12t * s + h12i * c;
+      h12r = fused<Real>(-h12i, s, h12t * c);
+      h12i = fused<Real>(h12i, c, h12t * s);
     }
     if (!temporal_gauge || (edge && args.edges.of_lattice[3])) {
       const uint4 l0 = load_once(after<0>(groups_of<uint4, 48>(args.time_links, site)));
@@ -2902,62 +2902,62 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopListArgs& args,
       const Real u12r = whole<0>(l1.y);
       const Real u12i = whole<1>(l1.y);
       // row 2 = conj(row 0 x row 1)
-      const Real u20r = u01r * u12r - u01i * u12i - u02r * u11r + u02i * u11i;
-      const Real u20i = u02r * u11i + u02i * u11r - u01r * u12i - u01i * u12r;
-      const Real u21r = u02r * u10r - u02i * u10i - u00r * u12r + u00i * u12i;
-      const Real u21i = u00r * u12i + u00i * u12r - u02r * u10i - u02i * u10r;
-      const Real u22r = u00r * u11r - u00i * u11i - u01r * u10r + u01i * u10i;
-      const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
+      const Real u20r = fused<Real>(u02i, u11i, fused<Real>(-u02r, u11r, fused<Real>(-u01i, u12i, u01r * u12r)));
+      const Real u20i = fused<Real>(-u01i, u12r, fused<Real>(-u01r, u12i, fused<Real>(u02i, u11r, u02r * u11i)));
+      const Real u21r = fused<Real>(u00i, u12i, fused<Real>(-u00r, u12r, fused<Real>(-u02i, u10i, u02r * u10r)));
+      const Real u21i = fused<Real>(-u02i, u10r, fused<Real>(-u02r, u10i, fused<Real>(u00i, u12r, u00r * u12i)));
+      const Real u22r = fused<Real>(u01i, u10i, fused<Real>(-u01r, u10r, fused<Real>(-u00i, u11i, u00r * u11r)));
+      const Real u22i = fused<Real>(-u00i, u11r, fused<Real>(-u00r, u11i, fused<Real>(u01i, u10r, u01r * u10i)));
       unit *= quantum;  // of the link
       {
         const Real unit2 = unit * quantum;  // row 2 is a product of two rows
         Real v00r, v00i;
-        v00r = u00r * h00r - u00i * h00i + u01r * h01r - u01i * h01i + u02r * h02r - u02i * h02i;
-        v00i = u00r * h00i + u00i * h00r + u01r * h01i + u01i * h01r + u02r * h02i + u02i * h02r;
-        a20r = fused(unit, v00r, a20r);
-        a20i = fused(unit, v00i, a20i);
+        v00r = fused<Real>(-u02i, h02i, fused<Real>(u02r, h02r, fused<Real>(-u01i, h01i, fused<Real>(u01r, h01r, fused<Real>(-u00i, h00i, u00r * h00r)))));
+        v00i = fused<Real>(u02i, h02r, fused<Real>(u02r, h02i, fused<Real>(u01i, h01r, fused<Real>(u01r, h01i, fused<Real>(u00i, h00r, u00r * h00i)))));
+        a20r = fused<Real>(unit, v00r, a20r);
+        a20i = fused<Real>(unit, v00i, a20i);
         Real v02r, v02i;
-        v02r = u20r * h00r - u20i * h00i + u21r * h01r - u21i * h01i + u22r * h02r - u22i * h02i;
-        v02i = u20r * h00i + u20i * h00r + u21r * h01i + u21i * h01r + u22r * h02i + u22i * h02r;
-        a22r = fused(unit2, v02r, a22r);
-        a22i = fused(unit2, v02i, a22i);
+        v02r = fused<Real>(-u22i, h02i, fused<Real>(u22r, h02r, fused<Real>(-u21i, h01i, fused<Real>(u21r, h01r, fused<Real>(-u20i, h00i, u20r * h00r)))));
+        v02i = fused<Real>(u22i, h02r, fused<Real>(u22r, h02i, fused<Real>(u21i, h01r, fused<Real>(u21r, h01i, fused<Real>(u20i, h00r, u20r * h00i)))));
+        a22r = fused<Real>(unit2, v02r, a22r);
+        a22i = fused<Real>(unit2, v02i, a22i);
         Real v01r, v01i;
-        v01r = u10r * h00r - u10i * h00i + u11r * h01r - u11i * h01i + u12r * h02r - u12i * h02i;
-        v01i = u10r * h00i + u10i * h00r + u11r * h01i + u11i * h01r + u12r * h02i + u12i * h02r;
-        a21r = fused(unit, v01r, a21r);
-        a21i = fused(unit, v01i, a21i);
+        v01r = fused<Real>(-u12i, h02i, fused<Real>(u12r, h02r, fused<Real>(-u11i, h01i, fused<Real>(u11r, h01r, fused<Real>(-u10i, h00i, u10r * h00r)))));
+        v01i = fused<Real>(u12i, h02r, fused<Real>(u12r, h02i, fused<Real>(u11i, h01r, fused<Real>(u11r, h01i, fused<Real>(u10i, h00r, u10r * h00i)))));
+        a21r = fused<Real>(unit, v01r, a21r);
+        a21i = fused<Real>(unit, v01i, a21i);
       }
       {
         const Real unit2 = unit * quantum;  // row 2 is a product of two rows
         Real v10r, v10i;
-        v10r = u00r * h10r - u00i * h10i + u01r * h11r - u01i * h11i + u02r * h12r - u02i * h12i;
-        v10i = u00r * h10i + u00i * h10r + u01r * h11i + u01i * h11r + u02r * h12i + u02i * h12r;
-        a30r = fused(unit, v10r, a30r);
-        a30i = fused(unit, v10i, a30i);
+        v10r = fused<Real>(-u02i, h12i, fused<Real>(u02r, h12r, fused<Real>(-u01i, h11i, fused<Real>(u01r, h11r, fused<Real>(-u00i, h10i, u00r * h10r)))));
+        v10i = fused<Real>(u02i, h12r, fused<Real>(u02r, h12i, fused<Real>(u01i, h11r, fused<Real>(u01r, h11i, fused<Real>(u00i, h10r, u00r * h10i)))));
+        a30r = fused<Real>(unit, v10r, a30r);
+        a30i = fused<Real>(unit, v10i, a30i);
         Real v12r, v12i;
-        v12r = u20r * h10r - u20i * h10i + u21r * h11r - u21i * h11i + u22r * h12r - u22i * h12i;
-        v12i = u20r * h10i + u20i * h10r + u21r * h11i + u21i * h11r + u22r * h12i + u22i * h12r;
-        a32r = fused(unit2, v12r, a32r);
-        a32i = fused(unit2, v12i, a32i);
+        v12r = fused<Real>(-u22i, h12i, fused<Real>(u22r, h12r, fused<Real>(-u21i, h11i, fused<Real>(u21r, h11r, fused<Real>(-u20i, h10i, u20r * h10r)))));
+        v12i = fused<Real>(u22i, h12r, fused<Real>(u22r, h12i, fused<Real>(u21i, h11r, fused<Real>(u21r, h11i, fused<Real>(u20i, h10r, u20r * h10i)))));
+        a32r = fused<Real>(unit2, v12r, a32r);
+        a32i = fused<Real>(unit2, v12i, a32i);
         Real v11r, v11i;
-        v11r = u10r * h10r - u10i * h10i + u11r * h11r - u11i * h11i + u12r * h12r - u12i * h12i;
-        v11i = u10r * h10i + u10i * h10r + u11r * h11i + u11i * h11r + u12r * h12i + u12i * h12r;
-        a31r = fused(unit, v11r, a31r);
-        a31i = fused(unit, v11i, a31i);
+        v11r = fused<Real>(-u12i, h12i, fused<Real>(u12r, h12r, fused<Real>(-u11i, h11i, fused<Real>(u11r, h11r, fused<Real>(-u10i, h10i, u10r * h10r)))));
+        v11i = fused<Real>(u12i, h12r, fused<Real>(u12r, h12i, fused<Real>(u11i, h11r, fused<Real>(u11r, h11i, fused<Real>(u10i, h10r, u10r * h10i)))));
+        a31r = fused<Real>(unit, v11r, a31r);
+        a31i = fused<Real>(unit, v11i, a31i);
       }
     } else {
-      a20r = fused(unit, h00r, a20r);
-      a20i = fused(unit, h00i, a20i);
-      a21r = fused(unit, h01r, a21r);
-      a21i = fused(unit, h01i, a21i);
-      a22r = fused(unit, h02r, a22r);
-      a22i = fused(unit, h02i, a22i);
-      a30r = fused(unit, h10r, a30r);
-      a30i = fused(unit, h10i, a30i);
-      a31r = fused(unit, h11r, a31r);
-      a31i = fused(unit, h11i, a31i);
-      a32r = fused(unit, h12r, a32r);
-      a32i = fused(unit, h12i, a32i);
+      a20r = fused<Real>(unit, h00r, a20r);
+      a20i = fused<Real>(unit, h00i, a20i);
+      a21r = fused<Real>(unit, h01r, a21r);
+      a21i = fused<Real>(unit, h01i, a21i);
+      a22r = fused<Real>(unit, h02r, a22r);
+      a22i = fused<Real>(unit, h02i, a22i);
+      a30r = fused<Real>(unit, h10r, a30r);
+      a30i = fused<Real>(unit, h10i, a30i);
+      a31r = fused<Real>(unit, h11r, a31r);
+      a31i = fused<Real>(unit, h11i, a31i);
+      a32r = fused<Real>(unit, h12r, a32r);
+      a32i = fused<Real>(unit, h12i, a32i);
     }
   }
   {  // (1 + g_t) U_t(x-t)^+ psi(x-t)
@@ -3003,23 +3003,23 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopListArgs& args,
     if (edge && args.edges.phased[7]) {
       const Real c = scalars.phases[7][0], s = scalars.phases[7][1];
       const Real h00t = h00r;
-      h00r = h00t * c - h00i * s;
-      h00i = h00t * s + h00i * c;
+      h00r = fused<Real>(-h00i, s, h00t * c);
+      h00i = fused<Real>(h00i, c, h00t * s);
       const Real h01t = h01r;
-      h01r = h01t * c - h01i * s;
-      h01i = h01t * s + h01i * c;
+      h01r = fused<Real>(-h01i, s, h01t * c);
+      h01i = fused<Real>(h01i, c, h01t * s);
       const Real h02t = h02r;
-      h02r = h02t * c - h02i * s;
-      h02i = h02t * s + h02i * c;
+      h02r = fused<Real>(-h02i, s, h02t * c);
+      h02i = fused<Real>(h02i, c, h02t * s);
       const Real h10t = h10r;
-      h10r = h10t * c - h10i * s;
-      h10i = h10t * s + h10i * c;
+      h10r = fused<Real>(-h10i, s, h10t * c);
+      h10i = fused<Real>(h10i, c, h10t * s);
       const Real h11t = h11r;
-      h11r = h11t * c - h11i * s;
-      h11i = h11t * s + h11i * c;
+      h11r = fused<Real>(-h11i, s, h11t * c);
+      h11i = fused<Real>(h11i, c, h11t * s);
       const Real h12t = h12r;
-      h12r = h12t * c - h12i * s;
-      h12i = h12t * s + h12i * c;
+      h12r = fused<Real>(-h12i, s, h12t * c);
+      h12i = fused<Real>(h12i, c, h12t * s);
     }
     if (!temporal_gauge || (edge && args.edges.of_lattice[7])) {
       const uint4 l0 = load_once(after<24>(groups_of<uint4, 48>(args.time_links, site)));
@@ -3037,109 +3037,109 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopListArgs& args,
       const Real u12r = whole<0>(l1.y);
       const Real u12i = whole<1>(l1.y);
       // row 2 = conj(row 0 x row 1)
-      const Real u20r = u01r * u12r - u01i * u12i - u02r * u11r + u02i * u11i;
-      const Real u20i = u02r * u11i + u02i * u11r - u01r * u12i - u01i * u12r;
-      const Real u21r = u02r * u10r - u02i * u10i - u00r * u12r + u00i * u12i;
-      const Real u21i = u00r * u12i + u00i * u12r - u02r * u10i - u02i * u10r;
-      const Real u22r = u00r * u11r - u00i * u11i - u01r * u10r + u01i * u10i;
-      const Real u22i = u01r * u10i + u01i * u10r - u00r * u11i - u00i * u11r;
+      const Real u20r = fused<Real>(u02i, u11i, fused<Real>(-u02r, u11r, fused<Real>(-u01i, u12i, u01r * u12r)));
+      const Real u20i = fused<Real>(-u01i, u12r, fused<Real>(-u01r, u12i, fused<Real>(u02i, u11r, u02r * u11i)));
+      const Real u21r = fused<Real>(u00i, u12i, fused<Real>(-u00r, u12r, fused<Real>(-u02i, u10i, u02r * u10r)));
+      const Real u21i = fused<Real>(-u02i, u10r, fused<Real>(-u02r, u10i, fused<Real>(u00i, u12r, u00r * u12i)));
+      const Real u22r = fused<Real>(u01i, u10i, fused<Real>(-u01r, u10r, fused<Real>(-u00i, u11i, u00r * u11r)));
+      const Real u22i = fused<Real>(-u00i, u11r, fused<Real>(-u00r, u11i, fused<Real>(u01i, u10r, u01r * u10i)));
       unit *= quantum;  // of the link
       {
         h02r *= quantum;  // row 2 is a product of two rows
         h02i *= quantum;  // row 2 is a product of two rows
         Real v00r, v00i;
-        v00r = u00r * h00r + u00i * h00i + u10r * h01r + u10i * h01i + u20r * h02r + u20i * h02i;
-        v00i = u00r * h00i - u00i * h00r + u10r * h01i - u10i * h01r + u20r * h02i - u20i * h02r;
-        a00r = fused(unit, v00r, a00r);
-        a00i = fused(unit, v00i, a00i);
+        v00r = fused<Real>(u20i, h02i, fused<Real>(u20r, h02r, fused<Real>(u10i, h01i, fused<Real>(u10r, h01r, fused<Real>(u00i, h00i, u00r * h00r)))));
+        v00i = fused<Real>(-u20i, h02r, fused<Real>(u20r, h02i, fused<Real>(-u10i, h01r, fused<Real>(u10r, h01i, fused<Real>(-u00i, h00r, u00r * h00i)))));
+        a00r = fused<Real>(unit, v00r, a00r);
+        a00i = fused<Real>(unit, v00i, a00i);
         Real v02r, v02i;
-        v02r = u02r * h00r + u02i * h00i + u12r * h01r + u12i * h01i + u22r * h02r + u22i * h02i;
-        v02i = u02r * h00i - u02i * h00r + u12r * h01i - u12i * h01r + u22r * h02i - u22i * h02r;
-        a02r = fused(unit, v02r, a02r);
-        a02i = fused(unit, v02i, a02i);
+        v02r = fused<Real>(u22i, h02i, fused<Real>(u22r, h02r, fused<Real>(u12i, h01i, fused<Real>(u12r, h01r, fused<Real>(u02i, h00i, u02r * h00r)))));
+        v02i = fused<Real>(-u22i, h02r, fused<Real>(u22r, h02i, fused<Real>(-u12i, h01r, fused<Real>(u12r, h01i, fused<Real>(-u02i, h00r, u02r * h00i)))));
+        a02r = fused<Real>(unit, v02r, a02r);
+        a02i = fused<Real>(unit, v02i, a02i);
         Real v01r, v01i;
-        v01r = u01r * h00r + u01i * h00i + u11r * h01r + u11i * h01i + u21r * h02r + u21i * h02i;
-        v01i = u01r * h00i - u01i * h00r + u11r * h01i - u11i * h01r + u21r * h02i - u21i * h02r;
-        a01r = fused(unit, v01r, a01r);
-        a01i = fused(unit, v01i, a01i);
+        v01r = fused<Real>(u21i, h02i, fused<Real>(u21r, h02r, fused<Real>(u11i, h01i, fused<Real>(u11r, h01r, fused<Real>(u01i, h00i, u01r * h00r)))));
+        v01i = fused<Real>(-u21i, h02r, fused<Real>(u21r, h02i, fused<Real>(-u11i, h01r, fused<Real>(u11r, h01i, fused<Real>(-u01i, h00r, u01r * h00i)))));
+        a01r = fused<Real>(unit, v01r, a01r);
+        a01i = fused<Real>(unit, v01i, a01i);
       }
       {
         h12r *= quantum;  // row 2 is a product of two rows
         h12i *= quantum;  // row 2 is a product of two rows
         Real v10r, v10i;
-        v10r = u00r * h10r + u00i * h10i + u10r * h11r + u10i * h11i + u20r * h12r + u20i * h12i;
-        v10i = u00r * h10i - u00i * h10r + u10r * h11i - u10i * h11r + u20r * h12i - u20i * h12r;
-        a10r = fused(unit, v10r, a10r);
-        a10i = fused(unit, v10i, a10i);
+        v10r = fused<Real>(u20i, h12i, fused<Real>(u20r, h12r, fused<Real>(u10i, h11i, fused<Real>(u10r, h11r, fused<Real>(u00i, h10i, u00r * h10r)))));
+        v10i = fused<Real>(-u20i, h12r, fused<Real>(u20r, h12i, fused<Real>(-u10i, h11r, fused<Real>(u10r, h11i, fused<Real>(-u00i, h10r, u00r * h10i)))));
+        a10r = fused<Real>(unit, v10r, a10r);
+        a10i = fused<Real>(unit, v10i, a10i);
         Real v12r, v12i;
-        v12r = u02r * h10r + u02i * h10i + u12r * h11r + u12i * h11i + u22r * h12r + u22i * h12i;
-        v12i = u02r * h10i - u02i * h10r + u12r * h11i - u12i * h11r + u22r * h12i - u22i * h12r;
-        a12r = fused(unit, v12r, a12r);
-        a12i = fused(unit, v12i, a12i);
+        v12r = fused<Real>(u22i, h12i, fused<Real>(u22r, h12r, fused<Real>(u12i, h11i, fused<Real>(u12r, h11r, fused<Real>(u02i, h10i, u02r * h10r)))));
+        v12i = fused<Real>(-u22i, h12r, fused<Real>(u22r, h12i, fused<Real>(-u12i, h11r, fused<Real>(u12r, h11i, fused<Real>(-u02i, h10r, u02r * h10i)))));
+        a12r = fused<Real>(unit, v12r, a12r);
+        a12i = fused<Real>(unit, v12i, a12i);
         Real v11r, v11i;
-        v11r = u01r * h10r + u01i * h10i + u11r * h11r + u11i * h11i + u21r * h12r + u21i * h12i;
-        v11i = u01r * h10i - u01i * h10r + u11r * h11i - u11i * h11r + u21r * h12i - u21i * h12r;
-        a11r = fused(unit, v11r, a11r);
-        a11i = fused(unit, v11i, a11i);
+        v11r = fused<Real>(u21i, h12i, fused<Real>(u21r, h12r, fused<Real>(u11i, h11i, fused<Real>(u11r, h11r, fused<Real>(u01i, h10i, u01r * h10r)))));
+        v11i = fused<Real>(-u21i, h12r, fused<Real>(u21r, h12i, fused<Real>(-u11i, h11r, fused<Real>(u11r, h11i, fused<Real>(-u01i, h10r, u01r * h10i)))));
+        a11r = fused<Real>(unit, v11r, a11r);
+        a11i = fused<Real>(unit, v11i, a11i);
       }
     } else {
-      a00r = fused(unit, h00r, a00r);
-      a00i = fused(unit, h00i, a00i);
-      a01r = fused(unit, h01r, a01r);
-      a01i = fused(unit, h01i, a01i);
-      a02r = fused(unit, h02r, a02r);
-      a02i = fused(unit, h02i, a02i);
-      a10r = fused(unit, h10r, a10r);
-      a10i = fused(unit, h10i, a10i);
-      a11r = fused(unit, h11r, a11r);
-      a11i = fused(unit, h11i, a11i);
-      a12r = fused(unit, h12r, a12r);
-      a12i = fused(unit, h12i, a12i);
+      a00r = fused<Real>(unit, h00r, a00r);
+      a00i = fused<Real>(unit, h00i, a00i);
+      a01r = fused<Real>(unit, h01r, a01r);
+      a01i = fused<Real>(unit, h01i, a01i);
+      a02r = fused<Real>(unit, h02r, a02r);
+      a02i = fused<Real>(unit, h02i, a02i);
+      a10r = fused<Real>(unit, h10r, a10r);
+      a10i = fused<Real>(unit, h10i, a10i);
+      a11r = fused<Real>(unit, h11r, a11r);
+      a11i = fused<Real>(unit, h11i, a11i);
+      a12r = fused<Real>(unit, h12r, a12r);
+      a12i = fused<Real>(unit, h12i, a12i);
     }
   }
   if constexpr (site_terms) {
     if (T(args.terms.wilson.sum_twist) != 0) {
       {
         const Real re = a00r, im = a00i;
-        a00r -= T(args.terms.wilson.sum_twist) * a20i;
-        a00i += T(args.terms.wilson.sum_twist) * a20r;
-        a20r -= T(args.terms.wilson.sum_twist) * im;
-        a20i += T(args.terms.wilson.sum_twist) * re;
+        a00r = fused<Real>(-T(args.terms.wilson.sum_twist), a20i, a00r);
+        a00i = fused<Real>(T(args.terms.wilson.sum_twist), a20r, a00i);
+        a20r = fused<Real>(-T(args.terms.wilson.sum_twist), im, a20r);
+        a20i = fused<Real>(T(args.terms.wilson.sum_twist), re, a20i);
       }
       {
         const Real re = a01r, im = a01i;
-        a01r -= T(args.terms.wilson.sum_twist) * a21i;
-        a01i += T(args.terms.wilson.sum_twist) * a21r;
-        a21r -= T(args.terms.wilson.sum_twist) * im;
-        a21i += T(args.terms.wilson.sum_twist) * re;
+        a01r = fused<Real>(-T(args.terms.wilson.sum_twist), a21i, a01r);
+        a01i = fused<Real>(T(args.terms.wilson.sum_twist), a21r, a01i);
+        a21r = fused<Real>(-T(args.terms.wilson.sum_twist), im, a21r);
+        a21i = fused<Real>(T(args.terms.wilson.sum_twist), re, a21i);
       }
       {
         const Real re = a02r, im = a02i;
-        a02r -= T(args.terms.wilson.sum_twist) * a22i;
-        a02i += T(args.terms.wilson.sum_twist) * a22r;
-        a22r -= T(args.terms.wilson.sum_twist) * im;
-        a22i += T(args.terms.wilson.sum_twist) * re;
+        a02r = fused<Real>(-T(args.terms.wilson.sum_twist), a22i, a02r);
+        a02i = fused<Real>(T(args.terms.wilson.sum_twist), a22r, a02i);
+        a22r = fused<Real>(-T(args.terms.wilson.sum_twist), im, a22r);
+        a22i = fused<Real>(T(args.terms.wilson.sum_twist), re, a22i);
       }
       {
         const Real re = a10r, im = a10i;
-        a10r -= T(args.terms.wilson.sum_twist) * a30i;
-        a10i += T(args.terms.wilson.sum_twist) * a30r;
-        a30r -= T(args.terms.wilson.sum_twist) * im;
-        a30i += T(args.terms.wilson.sum_twist) * re;
+        a10r = fused<Real>(-T(args.terms.wilson.sum_twist), a30i, a10r);
+        a10i = fused<Real>(T(args.terms.wilson.sum_twist), a30r, a10i);
+        a30r = fused<Real>(-T(args.terms.wilson.sum_twist), im, a30r);
+        a30i = fused<Real>(T(args.terms.wilson.sum_twist), re, a30i);
       }
       {
         const Real re = a11r, im = a11i;
-        a11r -= T(args.terms.wilson.sum_twist) * a31i;
-        a11i += T(args.terms.wilson.sum_twist) * a31r;
-        a31r -= T(args.terms.wilson.sum_twist) * im;
-        a31i += T(args.terms.wilson.sum_twist) * re;
+        a11r = fused<Real>(-T(args.terms.wilson.sum_twist), a31i, a11r);
+        a11i = fused<Real>(T(args.terms.wilson.sum_twist), a31r, a11i);
+        a31r = fused<Real>(-T(args.terms.wilson.sum_twist), im, a31r);
+        a31i = fused<Real>(T(args.terms.wilson.sum_twist), re, a31i);
       }
       {
         const Real re = a12r, im = a12i;
-        a12r -= T(args.terms.wilson.sum_twist) * a32i;
-        a12i += T(args.terms.wilson.sum_twist) * a32r;
-        a32r -= T(args.terms.wilson.sum_twist) * im;
-        a32i += T(args.terms.wilson.sum_twist) * re;
+        a12r = fused<Real>(-T(args.terms.wilson.sum_twist), a32i, a12r);
+        a12i = fused<Real>(T(args.terms.wilson.sum_twist), a32r, a12i);
+        a32r = fused<Real>(-T(args.terms.wilson.sum_twist), im, a32r);
+        a32i = fused<Real>(T(args.terms.wilson.sum_twist), re, a32i);
       }
     }
     if (args.terms.wilson.chiral[0] != nullptr) {
@@ -3176,30 +3176,30 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopListArgs& args,
         v32i = scale * whole<1>(q1.y);
         if (T(args.terms.wilson.z_twist) != 0) {
           const Real twist = fields.z_norms[site] * (quantum * T(args.terms.wilson.z_twist));
-          v00r -= twist * whole<1>(q0.x);
-          v00i += twist * whole<0>(q0.x);
-          v20r -= twist * whole<1>(p0.x);
-          v20i += twist * whole<0>(p0.x);
-          v01r -= twist * whole<1>(q0.y);
-          v01i += twist * whole<0>(q0.y);
-          v21r -= twist * whole<1>(p0.y);
-          v21i += twist * whole<0>(p0.y);
-          v02r -= twist * whole<1>(q0.z);
-          v02i += twist * whole<0>(q0.z);
-          v22r -= twist * whole<1>(p0.z);
-          v22i += twist * whole<0>(p0.z);
-          v10r -= twist * whole<1>(q0.w);
-          v10i += twist * whole<0>(q0.w);
-          v30r -= twist * whole<1>(p0.w);
-          v30i += twist * whole<0>(p0.w);
-          v11r -= twist * whole<1>(q1.x);
-          v11i += twist * whole<0>(q1.x);
-          v31r -= twist * whole<1>(p1.x);
-          v31i += twist * whole<0>(p1.x);
-          v12r -= twist * whole<1>(q1.y);
-          v12i += twist * whole<0>(q1.y);
-          v32r -= twist * whole<1>(p1.y);
-          v32i += twist * whole<0>(p1.y);
+          v00r = fused<Real>(-twist, whole<1>(q0.x), v00r);
+          v00i = fused<Real>(twist, whole<0>(q0.x), v00i);
+          v20r = fused<Real>(-twist, whole<1>(p0.x), v20r);
+          v20i = fused<Real>(twist, whole<0>(p0.x), v20i);
+          v01r = fused<Real>(-twist, whole<1>(q0.y), v01r);
+          v01i = fused<Real>(twist, whole<0>(q0.y), v01i);
+          v21r = fused<Real>(-twist, whole<1>(p0.y), v21r);
+          v21i = fused<Real>(twist, whole<0>(p0.y), v21i);
+          v02r = fused<Real>(-twist, whole<1>(q0.z), v02r);
+          v02i = fused<Real>(twist, whole<0>(q0.z), v02i);
+          v22r = fused<Real>(-twist, whole<1>(p0.z), v22r);
+          v22i = fused<Real>(twist, whole<0>(p0.z), v22i);
+          v10r = fused<Real>(-twist, whole<1>(q0.w), v10r);
+          v10i = fused<Real>(twist, whole<0>(q0.w), v10i);
+          v30r = fused<Real>(-twist, whole<1>(p0.w), v30r);
+          v30i = fused<Real>(twist, whole<0>(p0.w), v30i);
+          v11r = fused<Real>(-twist, whole<1>(q1.x), v11r);
+          v11i = fused<Real>(twist, whole<0>(q1.x), v11i);
+          v31r = fused<Real>(-twist, whole<1>(p1.x), v31r);
+          v31i = fused<Real>(twist, whole<0>(p1.x), v31i);
+          v12r = fused<Real>(-twist, whole<1>(q1.y), v12r);
+          v12i = fused<Real>(twist, whole<0>(q1.y), v12i);
+          v32r = fused<Real>(-twist, whole<1>(p1.y), v32r);
+          v32i = fused<Real>(twist, whole<0>(p1.y), v32i);
         }
       } else {
         v00r = a00r;
@@ -3258,30 +3258,30 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopListArgs& args,
           a32i = scale * whole<1>(q1.y);
           if (T(args.terms.wilson.z_twist) != 0) {
             const Real twist = fields.z_norms[site] * (quantum * T(args.terms.wilson.z_twist));
-            a00r -= twist * whole<1>(q0.x);
-            a00i += twist * whole<0>(q0.x);
-            a20r -= twist * whole<1>(p0.x);
-            a20i += twist * whole<0>(p0.x);
-            a01r -= twist * whole<1>(q0.y);
-            a01i += twist * whole<0>(q0.y);
-            a21r -= twist * whole<1>(p0.y);
-            a21i += twist * whole<0>(p0.y);
-            a02r -= twist * whole<1>(q0.z);
-            a02i += twist * whole<0>(q0.z);
-            a22r -= twist * whole<1>(p0.z);
-            a22i += twist * whole<0>(p0.z);
-            a10r -= twist * whole<1>(q0.w);
-            a10i += twist * whole<0>(q0.w);
-            a30r -= twist * whole<1>(p0.w);
-            a30i += twist * whole<0>(p0.w);
-            a11r -= twist * whole<1>(q1.x);
-            a11i += twist * whole<0>(q1.x);
-            a31r -= twist * whole<1>(p1.x);
-            a31i += twist * whole<0>(p1.x);
-            a12r -= twist * whole<1>(q1.y);
-            a12i += twist * whole<0>(q1.y);
-            a32r -= twist * whole<1>(p1.y);
-            a32i += twist * whole<0>(p1.y);
+            a00r = fused<Real>(-twist, whole<1>(q0.x), a00r);
+            a00i = fused<Real>(twist, whole<0>(q0.x), a00i);
+            a20r = fused<Real>(-twist, whole<1>(p0.x), a20r);
+            a20i = fused<Real>(twist, whole<0>(p0.x), a20i);
+            a01r = fused<Real>(-twist, whole<1>(q0.y), a01r);
+            a01i = fused<Real>(twist, whole<0>(q0.y), a01i);
+            a21r = fused<Real>(-twist, whole<1>(p0.y), a21r);
+            a21i = fused<Real>(twist, whole<0>(p0.y), a21i);
+            a02r = fused<Real>(-twist, whole<1>(q0.z), a02r);
+            a02i = fused<Real>(twist, whole<0>(q0.z), a02i);
+            a22r = fused<Real>(-twist, whole<1>(p0.z), a22r);
+            a22i = fused<Real>(twist, whole<0>(p0.z), a22i);
+            a10r = fused<Real>(-twist, whole<1>(q0.w), a10r);
+            a10i = fused<Real>(twist, whole<0>(q0.w), a10i);
+            a30r = fused<Real>(-twist, whole<1>(p0.w), a30r);
+            a30i = fused<Real>(twist, whole<0>(p0.w), a30i);
+            a11r = fused<Real>(-twist, whole<1>(q1.x), a11r);
+            a11i = fused<Real>(twist, whole<0>(q1.x), a11i);
+            a31r = fused<Real>(-twist, whole<1>(p1.x), a31r);
+            a31i = fused<Real>(twist, whole<0>(p1.x), a31i);
+            a12r = fused<Real>(-twist, whole<1>(q1.y), a12r);
+            a12i = fused<Real>(twist, whole<0>(q1.y), a12i);
+            a32r = fused<Real>(-twist, whole<1>(p1.y), a32r);
+            a32i = fused<Real>(twist, whole<0>(p1.y), a32i);
           }
         } else {
           a00r = a00i = a01r = a01i = a02r = a02i = a10r = a10i = a11r = a11i = a12r = a12i = a20r = a20i = a21r = a21i = a22r = a22i = a30r = a30i = a31r = a31i = a32r = a32i = Real{};
@@ -3328,108 +3328,108 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopListArgs& args,
           w12i = d5 * x12i;
           {
             const Real br = whole<0>(c0.w), bi = whole<1>(c0.w);
-            w01r += br * x00r - bi * x00i;
-            w01i += br * x00i + bi * x00r;
-            w00r += br * x01r + bi * x01i;
-            w00i += br * x01i - bi * x01r;
+            w01r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w01r));
+            w01i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w01i));
+            w00r = fused<Real>(bi, x01i, fused<Real>(br, x01r, w00r));
+            w00i = fused<Real>(-bi, x01r, fused<Real>(br, x01i, w00i));
           }
           {
             const Real br = whole<0>(c1.x), bi = whole<1>(c1.x);
-            w02r += br * x00r - bi * x00i;
-            w02i += br * x00i + bi * x00r;
-            w00r += br * x02r + bi * x02i;
-            w00i += br * x02i - bi * x02r;
+            w02r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w02r));
+            w02i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w02i));
+            w00r = fused<Real>(bi, x02i, fused<Real>(br, x02r, w00r));
+            w00i = fused<Real>(-bi, x02r, fused<Real>(br, x02i, w00i));
           }
           {
             const Real br = whole<0>(c1.y), bi = whole<1>(c1.y);
-            w02r += br * x01r - bi * x01i;
-            w02i += br * x01i + bi * x01r;
-            w01r += br * x02r + bi * x02i;
-            w01i += br * x02i - bi * x02r;
+            w02r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w02r));
+            w02i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w02i));
+            w01r = fused<Real>(bi, x02i, fused<Real>(br, x02r, w01r));
+            w01i = fused<Real>(-bi, x02r, fused<Real>(br, x02i, w01i));
           }
           {
             const Real br = whole<0>(c1.z), bi = whole<1>(c1.z);
-            w10r += br * x00r - bi * x00i;
-            w10i += br * x00i + bi * x00r;
-            w00r += br * x10r + bi * x10i;
-            w00i += br * x10i - bi * x10r;
+            w10r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w10r));
+            w10i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w10i));
+            w00r = fused<Real>(bi, x10i, fused<Real>(br, x10r, w00r));
+            w00i = fused<Real>(-bi, x10r, fused<Real>(br, x10i, w00i));
           }
           {
             const Real br = whole<0>(c1.w), bi = whole<1>(c1.w);
-            w10r += br * x01r - bi * x01i;
-            w10i += br * x01i + bi * x01r;
-            w01r += br * x10r + bi * x10i;
-            w01i += br * x10i - bi * x10r;
+            w10r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w10r));
+            w10i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w10i));
+            w01r = fused<Real>(bi, x10i, fused<Real>(br, x10r, w01r));
+            w01i = fused<Real>(-bi, x10r, fused<Real>(br, x10i, w01i));
           }
           {
             const Real br = whole<0>(c2.x), bi = whole<1>(c2.x);
-            w10r += br * x02r - bi * x02i;
-            w10i += br * x02i + bi * x02r;
-            w02r += br * x10r + bi * x10i;
-            w02i += br * x10i - bi * x10r;
+            w10r = fused<Real>(-bi, x02i, fused<Real>(br, x02r, w10r));
+            w10i = fused<Real>(bi, x02r, fused<Real>(br, x02i, w10i));
+            w02r = fused<Real>(bi, x10i, fused<Real>(br, x10r, w02r));
+            w02i = fused<Real>(-bi, x10r, fused<Real>(br, x10i, w02i));
           }
           {
             const Real br = whole<0>(c2.y), bi = whole<1>(c2.y);
-            w11r += br * x00r - bi * x00i;
-            w11i += br * x00i + bi * x00r;
-            w00r += br * x11r + bi * x11i;
-            w00i += br * x11i - bi * x11r;
+            w11r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w11r));
+            w11i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w11i));
+            w00r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w00r));
+            w00i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w00i));
           }
           {
             const Real br = whole<0>(c2.z), bi = whole<1>(c2.z);
-            w11r += br * x01r - bi * x01i;
-            w11i += br * x01i + bi * x01r;
-            w01r += br * x11r + bi * x11i;
-            w01i += br * x11i - bi * x11r;
+            w11r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w11r));
+            w11i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w11i));
+            w01r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w01r));
+            w01i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w01i));
           }
           {
             const Real br = whole<0>(c2.w), bi = whole<1>(c2.w);
-            w11r += br * x02r - bi * x02i;
-            w11i += br * x02i + bi * x02r;
-            w02r += br * x11r + bi * x11i;
-            w02i += br * x11i - bi * x11r;
+            w11r = fused<Real>(-bi, x02i, fused<Real>(br, x02r, w11r));
+            w11i = fused<Real>(bi, x02r, fused<Real>(br, x02i, w11i));
+            w02r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w02r));
+            w02i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w02i));
           }
           {
             const Real br = whole<0>(c3.x), bi = whole<1>(c3.x);
-            w11r += br * x10r - bi * x10i;
-            w11i += br * x10i + bi * x10r;
-            w10r += br * x11r + bi * x11i;
-            w10i += br * x11i - bi * x11r;
+            w11r = fused<Real>(-bi, x10i, fused<Real>(br, x10r, w11r));
+            w11i = fused<Real>(bi, x10r, fused<Real>(br, x10i, w11i));
+            w10r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w10r));
+            w10i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w10i));
           }
           {
             const Real br = whole<0>(c3.y), bi = whole<1>(c3.y);
-            w12r += br * x00r - bi * x00i;
-            w12i += br * x00i + bi * x00r;
-            w00r += br * x12r + bi * x12i;
-            w00i += br * x12i - bi * x12r;
+            w12r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w12r));
+            w12i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w12i));
+            w00r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w00r));
+            w00i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w00i));
           }
           {
             const Real br = whole<0>(c3.z), bi = whole<1>(c3.z);
-            w12r += br * x01r - bi * x01i;
-            w12i += br * x01i + bi * x01r;
-            w01r += br * x12r + bi * x12i;
-            w01i += br * x12i - bi * x12r;
+            w12r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w12r));
+            w12i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w12i));
+            w01r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w01r));
+            w01i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w01i));
           }
           {
             const Real br = whole<0>(c3.w), bi = whole<1>(c3.w);
-            w12r += br * x02r - bi * x02i;
-            w12i += br * x02i + bi * x02r;
-            w02r += br * x12r + bi * x12i;
-            w02i += br * x12i - bi * x12r;
+            w12r = fused<Real>(-bi, x02i, fused<Real>(br, x02r, w12r));
+            w12i = fused<Real>(bi, x02r, fused<Real>(br, x02i, w12i));
+            w02r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w02r));
+            w02i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w02i));
           }
           {
             const Real br = whole<0>(c4.x), bi = whole<1>(c4.x);
-            w12r += br * x10r - bi * x10i;
-            w12i += br * x10i + bi * x10r;
-            w10r += br * x12r + bi * x12i;
-            w10i += br * x12i - bi * x12r;
+            w12r = fused<Real>(-bi, x10i, fused<Real>(br, x10r, w12r));
+            w12i = fused<Real>(bi, x10r, fused<Real>(br, x10i, w12i));
+            w10r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w10r));
+            w10i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w10i));
           }
           {
             const Real br = whole<0>(c4.y), bi = whole<1>(c4.y);
-            w12r += br * x11r - bi * x11i;
-            w12i += br * x11i + bi * x11r;
-            w11r += br * x12r + bi * x12i;
-            w11i += br * x12i - bi * x12r;
+            w12r = fused<Real>(-bi, x11i, fused<Real>(br, x11r, w12r));
+            w12i = fused<Real>(bi, x11r, fused<Real>(br, x11i, w12i));
+            w11r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w11r));
+            w11i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w11i));
           }
           w00r *= unit;
           w00i *= unit;
@@ -3484,127 +3484,127 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopListArgs& args,
               x12i = turn * re;
             }
             const Real d0 = whole<0>(c0.x);
-            w00r += d0 * x00r;
-            w00i += d0 * x00i;
+            w00r = fused<Real>(d0, x00r, w00r);
+            w00i = fused<Real>(d0, x00i, w00i);
             const Real d1 = whole<1>(c0.x);
-            w01r += d1 * x01r;
-            w01i += d1 * x01i;
+            w01r = fused<Real>(d1, x01r, w01r);
+            w01i = fused<Real>(d1, x01i, w01i);
             const Real d2 = whole<0>(c0.y);
-            w02r += d2 * x02r;
-            w02i += d2 * x02i;
+            w02r = fused<Real>(d2, x02r, w02r);
+            w02i = fused<Real>(d2, x02i, w02i);
             const Real d3 = whole<1>(c0.y);
-            w10r += d3 * x10r;
-            w10i += d3 * x10i;
+            w10r = fused<Real>(d3, x10r, w10r);
+            w10i = fused<Real>(d3, x10i, w10i);
             const Real d4 = whole<0>(c0.z);
-            w11r += d4 * x11r;
-            w11i += d4 * x11i;
+            w11r = fused<Real>(d4, x11r, w11r);
+            w11i = fused<Real>(d4, x11i, w11i);
             const Real d5 = whole<1>(c0.z);
-            w12r += d5 * x12r;
-            w12i += d5 * x12i;
+            w12r = fused<Real>(d5, x12r, w12r);
+            w12i = fused<Real>(d5, x12i, w12i);
             {
               const Real br = whole<0>(c0.w), bi = whole<1>(c0.w);
-              w01r += br * x00r - bi * x00i;
-              w01i += br * x00i + bi * x00r;
-              w00r += br * x01r + bi * x01i;
-              w00i += br * x01i - bi * x01r;
+              w01r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w01r));
+              w01i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w01i));
+              w00r = fused<Real>(bi, x01i, fused<Real>(br, x01r, w00r));
+              w00i = fused<Real>(-bi, x01r, fused<Real>(br, x01i, w00i));
             }
             {
               const Real br = whole<0>(c1.x), bi = whole<1>(c1.x);
-              w02r += br * x00r - bi * x00i;
-              w02i += br * x00i + bi * x00r;
-              w00r += br * x02r + bi * x02i;
-              w00i += br * x02i - bi * x02r;
+              w02r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w02r));
+              w02i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w02i));
+              w00r = fused<Real>(bi, x02i, fused<Real>(br, x02r, w00r));
+              w00i = fused<Real>(-bi, x02r, fused<Real>(br, x02i, w00i));
             }
             {
               const Real br = whole<0>(c1.y), bi = whole<1>(c1.y);
-              w02r += br * x01r - bi * x01i;
-              w02i += br * x01i + bi * x01r;
-              w01r += br * x02r + bi * x02i;
-              w01i += br * x02i - bi * x02r;
+              w02r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w02r));
+              w02i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w02i));
+              w01r = fused<Real>(bi, x02i, fused<Real>(br, x02r, w01r));
+              w01i = fused<Real>(-bi, x02r, fused<Real>(br, x02i, w01i));
             }
             {
               const Real br = whole<0>(c1.z), bi = whole<1>(c1.z);
-              w10r += br * x00r - bi * x00i;
-              w10i += br * x00i + bi * x00r;
-              w00r += br * x10r + bi * x10i;
-              w00i += br * x10i - bi * x10r;
+              w10r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w10r));
+              w10i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w10i));
+              w00r = fused<Real>(bi, x10i, fused<Real>(br, x10r, w00r));
+              w00i = fused<Real>(-bi, x10r, fused<Real>(br, x10i, w00i));
             }
             {
               const Real br = whole<0>(c1.w), bi = whole<1>(c1.w);
-              w10r += br * x01r - bi * x01i;
-              w10i += br * x01i + bi * x01r;
-              w01r += br * x10r + bi * x10i;
-              w01i += br * x10i - bi * x10r;
+              w10r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w10r));
+              w10i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w10i));
+              w01r = fused<Real>(bi, x10i, fused<Real>(br, x10r, w01r));
+              w01i = fused<Real>(-bi, x10r, fused<Real>(br, x10i, w01i));
             }
             {
               const Real br = whole<0>(c2.x), bi = whole<1>(c2.x);
-              w10r += br * x02r - bi * x02i;
-              w10i += br * x02i + bi * x02r;
-              w02r += br * x10r + bi * x10i;
-              w02i += br * x10i - bi * x10r;
+              w10r = fused<Real>(-bi, x02i, fused<Real>(br, x02r, w10r));
+              w10i = fused<Real>(bi, x02r, fused<Real>(br, x02i, w10i));
+              w02r = fused<Real>(bi, x10i, fused<Real>(br, x10r, w02r));
+              w02i = fused<Real>(-bi, x10r, fused<Real>(br, x10i, w02i));
             }
             {
               const Real br = whole<0>(c2.y), bi = whole<1>(c2.y);
-              w11r += br * x00r - bi * x00i;
-              w11i += br * x00i + bi * x00r;
-              w00r += br * x11r + bi * x11i;
-              w00i += br * x11i - bi * x11r;
+              w11r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w11r));
+              w11i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w11i));
+              w00r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w00r));
+              w00i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w00i));
             }
             {
               const Real br = whole<0>(c2.z), bi = whole<1>(c2.z);
-              w11r += br * x01r - bi * x01i;
-              w11i += br * x01i + bi * x01r;
-              w01r += br * x11r + bi * x11i;
-              w01i += br * x11i - bi * x11r;
+              w11r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w11r));
+              w11i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w11i));
+              w01r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w01r));
+              w01i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w01i));
             }
             {
               const Real br = whole<0>(c2.w), bi = whole<1>(c2.w);
-              w11r += br * x02r - bi * x02i;
-              w11i += br * x02i + bi * x02r;
-              w02r += br * x11r + bi * x11i;
-              w02i += br * x11i - bi * x11r;
+              w11r = fused<Real>(-bi, x02i, fused<Real>(br, x02r, w11r));
+              w11i = fused<Real>(bi, x02r, fused<Real>(br, x02i, w11i));
+              w02r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w02r));
+              w02i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w02i));
             }
             {
               const Real br = whole<0>(c3.x), bi = whole<1>(c3.x);
-              w11r += br * x10r - bi * x10i;
-              w11i += br * x10i + bi * x10r;
-              w10r += br * x11r + bi * x11i;
-              w10i += br * x11i - bi * x11r;
+              w11r = fused<Real>(-bi, x10i, fused<Real>(br, x10r, w11r));
+              w11i = fused<Real>(bi, x10r, fused<Real>(br, x10i, w11i));
+              w10r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w10r));
+              w10i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w10i));
             }
             {
               const Real br = whole<0>(c3.y), bi = whole<1>(c3.y);
-              w12r += br * x00r - bi * x00i;
-              w12i += br * x00i + bi * x00r;
-              w00r += br * x12r + bi * x12i;
-              w00i += br * x12i - bi * x12r;
+              w12r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w12r));
+              w12i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w12i));
+              w00r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w00r));
+              w00i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w00i));
             }
             {
               const Real br = whole<0>(c3.z), bi = whole<1>(c3.z);
-              w12r += br * x01r - bi * x01i;
-              w12i += br * x01i + bi * x01r;
-              w01r += br * x12r + bi * x12i;
-              w01i += br * x12i - bi * x12r;
+              w12r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w12r));
+              w12i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w12i));
+              w01r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w01r));
+              w01i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w01i));
             }
             {
               const Real br = whole<0>(c3.w), bi = whole<1>(c3.w);
-              w12r += br * x02r - bi * x02i;
-              w12i += br * x02i + bi * x02r;
-              w02r += br * x12r + bi * x12i;
-              w02i += br * x12i - bi * x12r;
+              w12r = fused<Real>(-bi, x02i, fused<Real>(br, x02r, w12r));
+              w12i = fused<Real>(bi, x02r, fused<Real>(br, x02i, w12i));
+              w02r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w02r));
+              w02i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w02i));
             }
             {
               const Real br = whole<0>(c4.x), bi = whole<1>(c4.x);
-              w12r += br * x10r - bi * x10i;
-              w12i += br * x10i + bi * x10r;
-              w10r += br * x12r + bi * x12i;
-              w10i += br * x12i - bi * x12r;
+              w12r = fused<Real>(-bi, x10i, fused<Real>(br, x10r, w12r));
+              w12i = fused<Real>(bi, x10r, fused<Real>(br, x10i, w12i));
+              w10r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w10r));
+              w10i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w10i));
             }
             {
               const Real br = whole<0>(c4.y), bi = whole<1>(c4.y);
-              w12r += br * x11r - bi * x11i;
-              w12i += br * x11i + bi * x11r;
-              w11r += br * x12r + bi * x12i;
-              w11i += br * x12i - bi * x12r;
+              w12r = fused<Real>(-bi, x11i, fused<Real>(br, x11r, w12r));
+              w12i = fused<Real>(bi, x11r, fused<Real>(br, x11i, w12i));
+              w11r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w11r));
+              w11i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w11i));
             }
           } else {
             const auto turn = (T(0.5) * T(args.terms.wilson.chiral_twist));
@@ -3718,108 +3718,108 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopListArgs& args,
           w12i = d5 * x12i;
           {
             const Real br = whole<0>(c0.w), bi = whole<1>(c0.w);
-            w01r += br * x00r - bi * x00i;
-            w01i += br * x00i + bi * x00r;
-            w00r += br * x01r + bi * x01i;
-            w00i += br * x01i - bi * x01r;
+            w01r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w01r));
+            w01i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w01i));
+            w00r = fused<Real>(bi, x01i, fused<Real>(br, x01r, w00r));
+            w00i = fused<Real>(-bi, x01r, fused<Real>(br, x01i, w00i));
           }
           {
             const Real br = whole<0>(c1.x), bi = whole<1>(c1.x);
-            w02r += br * x00r - bi * x00i;
-            w02i += br * x00i + bi * x00r;
-            w00r += br * x02r + bi * x02i;
-            w00i += br * x02i - bi * x02r;
+            w02r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w02r));
+            w02i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w02i));
+            w00r = fused<Real>(bi, x02i, fused<Real>(br, x02r, w00r));
+            w00i = fused<Real>(-bi, x02r, fused<Real>(br, x02i, w00i));
           }
           {
             const Real br = whole<0>(c1.y), bi = whole<1>(c1.y);
-            w02r += br * x01r - bi * x01i;
-            w02i += br * x01i + bi * x01r;
-            w01r += br * x02r + bi * x02i;
-            w01i += br * x02i - bi * x02r;
+            w02r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w02r));
+            w02i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w02i));
+            w01r = fused<Real>(bi, x02i, fused<Real>(br, x02r, w01r));
+            w01i = fused<Real>(-bi, x02r, fused<Real>(br, x02i, w01i));
           }
           {
             const Real br = whole<0>(c1.z), bi = whole<1>(c1.z);
-            w10r += br * x00r - bi * x00i;
-            w10i += br * x00i + bi * x00r;
-            w00r += br * x10r + bi * x10i;
-            w00i += br * x10i - bi * x10r;
+            w10r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w10r));
+            w10i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w10i));
+            w00r = fused<Real>(bi, x10i, fused<Real>(br, x10r, w00r));
+            w00i = fused<Real>(-bi, x10r, fused<Real>(br, x10i, w00i));
           }
           {
             const Real br = whole<0>(c1.w), bi = whole<1>(c1.w);
-            w10r += br * x01r - bi * x01i;
-            w10i += br * x01i + bi * x01r;
-            w01r += br * x10r + bi * x10i;
-            w01i += br * x10i - bi * x10r;
+            w10r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w10r));
+            w10i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w10i));
+            w01r = fused<Real>(bi, x10i, fused<Real>(br, x10r, w01r));
+            w01i = fused<Real>(-bi, x10r, fused<Real>(br, x10i, w01i));
           }
           {
             const Real br = whole<0>(c2.x), bi = whole<1>(c2.x);
-            w10r += br * x02r - bi * x02i;
-            w10i += br * x02i + bi * x02r;
-            w02r += br * x10r + bi * x10i;
-            w02i += br * x10i - bi * x10r;
+            w10r = fused<Real>(-bi, x02i, fused<Real>(br, x02r, w10r));
+            w10i = fused<Real>(bi, x02r, fused<Real>(br, x02i, w10i));
+            w02r = fused<Real>(bi, x10i, fused<Real>(br, x10r, w02r));
+            w02i = fused<Real>(-bi, x10r, fused<Real>(br, x10i, w02i));
           }
           {
             const Real br = whole<0>(c2.y), bi = whole<1>(c2.y);
-            w11r += br * x00r - bi * x00i;
-            w11i += br * x00i + bi * x00r;
-            w00r += br * x11r + bi * x11i;
-            w00i += br * x11i - bi * x11r;
+            w11r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w11r));
+            w11i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w11i));
+            w00r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w00r));
+            w00i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w00i));
           }
           {
             const Real br = whole<0>(c2.z), bi = whole<1>(c2.z);
-            w11r += br * x01r - bi * x01i;
-            w11i += br * x01i + bi * x01r;
-            w01r += br * x11r + bi * x11i;
-            w01i += br * x11i - bi * x11r;
+            w11r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w11r));
+            w11i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w11i));
+            w01r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w01r));
+            w01i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w01i));
           }
           {
             const Real br = whole<0>(c2.w), bi = whole<1>(c2.w);
-            w11r += br * x02r - bi * x02i;
-            w11i += br * x02i + bi * x02r;
-            w02r += br * x11r + bi * x11i;
-            w02i += br * x11i - bi * x11r;
+            w11r = fused<Real>(-bi, x02i, fused<Real>(br, x02r, w11r));
+            w11i = fused<Real>(bi, x02r, fused<Real>(br, x02i, w11i));
+            w02r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w02r));
+            w02i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w02i));
           }
           {
             const Real br = whole<0>(c3.x), bi = whole<1>(c3.x);
-            w11r += br * x10r - bi * x10i;
-            w11i += br * x10i + bi * x10r;
-            w10r += br * x11r + bi * x11i;
-            w10i += br * x11i - bi * x11r;
+            w11r = fused<Real>(-bi, x10i, fused<Real>(br, x10r, w11r));
+            w11i = fused<Real>(bi, x10r, fused<Real>(br, x10i, w11i));
+            w10r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w10r));
+            w10i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w10i));
           }
           {
             const Real br = whole<0>(c3.y), bi = whole<1>(c3.y);
-            w12r += br * x00r - bi * x00i;
-            w12i += br * x00i + bi * x00r;
-            w00r += br * x12r + bi * x12i;
-            w00i += br * x12i - bi * x12r;
+            w12r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w12r));
+            w12i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w12i));
+            w00r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w00r));
+            w00i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w00i));
           }
           {
             const Real br = whole<0>(c3.z), bi = whole<1>(c3.z);
-            w12r += br * x01r - bi * x01i;
-            w12i += br * x01i + bi * x01r;
-            w01r += br * x12r + bi * x12i;
-            w01i += br * x12i - bi * x12r;
+            w12r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w12r));
+            w12i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w12i));
+            w01r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w01r));
+            w01i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w01i));
           }
           {
             const Real br = whole<0>(c3.w), bi = whole<1>(c3.w);
-            w12r += br * x02r - bi * x02i;
-            w12i += br * x02i + bi * x02r;
-            w02r += br * x12r + bi * x12i;
-            w02i += br * x12i - bi * x12r;
+            w12r = fused<Real>(-bi, x02i, fused<Real>(br, x02r, w12r));
+            w12i = fused<Real>(bi, x02r, fused<Real>(br, x02i, w12i));
+            w02r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w02r));
+            w02i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w02i));
           }
           {
             const Real br = whole<0>(c4.x), bi = whole<1>(c4.x);
-            w12r += br * x10r - bi * x10i;
-            w12i += br * x10i + bi * x10r;
-            w10r += br * x12r + bi * x12i;
-            w10i += br * x12i - bi * x12r;
+            w12r = fused<Real>(-bi, x10i, fused<Real>(br, x10r, w12r));
+            w12i = fused<Real>(bi, x10r, fused<Real>(br, x10i, w12i));
+            w10r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w10r));
+            w10i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w10i));
           }
           {
             const Real br = whole<0>(c4.y), bi = whole<1>(c4.y);
-            w12r += br * x11r - bi * x11i;
-            w12i += br * x11i + bi * x11r;
-            w11r += br * x12r + bi * x12i;
-            w11i += br * x12i - bi * x12r;
+            w12r = fused<Real>(-bi, x11i, fused<Real>(br, x11r, w12r));
+            w12i = fused<Real>(bi, x11r, fused<Real>(br, x11i, w12i));
+            w11r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w11r));
+            w11i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w11i));
           }
           w00r *= unit;
           w00i *= unit;
@@ -3874,127 +3874,127 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopListArgs& args,
               x12i = turn * re;
             }
             const Real d0 = whole<0>(c0.x);
-            w00r += d0 * x00r;
-            w00i += d0 * x00i;
+            w00r = fused<Real>(d0, x00r, w00r);
+            w00i = fused<Real>(d0, x00i, w00i);
             const Real d1 = whole<1>(c0.x);
-            w01r += d1 * x01r;
-            w01i += d1 * x01i;
+            w01r = fused<Real>(d1, x01r, w01r);
+            w01i = fused<Real>(d1, x01i, w01i);
             const Real d2 = whole<0>(c0.y);
-            w02r += d2 * x02r;
-            w02i += d2 * x02i;
+            w02r = fused<Real>(d2, x02r, w02r);
+            w02i = fused<Real>(d2, x02i, w02i);
             const Real d3 = whole<1>(c0.y);
-            w10r += d3 * x10r;
-            w10i += d3 * x10i;
+            w10r = fused<Real>(d3, x10r, w10r);
+            w10i = fused<Real>(d3, x10i, w10i);
             const Real d4 = whole<0>(c0.z);
-            w11r += d4 * x11r;
-            w11i += d4 * x11i;
+            w11r = fused<Real>(d4, x11r, w11r);
+            w11i = fused<Real>(d4, x11i, w11i);
             const Real d5 = whole<1>(c0.z);
-            w12r += d5 * x12r;
-            w12i += d5 * x12i;
+            w12r = fused<Real>(d5, x12r, w12r);
+            w12i = fused<Real>(d5, x12i, w12i);
             {
               const Real br = whole<0>(c0.w), bi = whole<1>(c0.w);
-              w01r += br * x00r - bi * x00i;
-              w01i += br * x00i + bi * x00r;
-              w00r += br * x01r + bi * x01i;
-              w00i += br * x01i - bi * x01r;
+              w01r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w01r));
+              w01i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w01i));
+              w00r = fused<Real>(bi, x01i, fused<Real>(br, x01r, w00r));
+              w00i = fused<Real>(-bi, x01r, fused<Real>(br, x01i, w00i));
             }
             {
               const Real br = whole<0>(c1.x), bi = whole<1>(c1.x);
-              w02r += br * x00r - bi * x00i;
-              w02i += br * x00i + bi * x00r;
-              w00r += br * x02r + bi * x02i;
-              w00i += br * x02i - bi * x02r;
+              w02r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w02r));
+              w02i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w02i));
+              w00r = fused<Real>(bi, x02i, fused<Real>(br, x02r, w00r));
+              w00i = fused<Real>(-bi, x02r, fused<Real>(br, x02i, w00i));
             }
             {
               const Real br = whole<0>(c1.y), bi = whole<1>(c1.y);
-              w02r += br * x01r - bi * x01i;
-              w02i += br * x01i + bi * x01r;
-              w01r += br * x02r + bi * x02i;
-              w01i += br * x02i - bi * x02r;
+              w02r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w02r));
+              w02i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w02i));
+              w01r = fused<Real>(bi, x02i, fused<Real>(br, x02r, w01r));
+              w01i = fused<Real>(-bi, x02r, fused<Real>(br, x02i, w01i));
             }
             {
               const Real br = whole<0>(c1.z), bi = whole<1>(c1.z);
-              w10r += br * x00r - bi * x00i;
-              w10i += br * x00i + bi * x00r;
-              w00r += br * x10r + bi * x10i;
-              w00i += br * x10i - bi * x10r;
+              w10r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w10r));
+              w10i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w10i));
+              w00r = fused<Real>(bi, x10i, fused<Real>(br, x10r, w00r));
+              w00i = fused<Real>(-bi, x10r, fused<Real>(br, x10i, w00i));
             }
             {
               const Real br = whole<0>(c1.w), bi = whole<1>(c1.w);
-              w10r += br * x01r - bi * x01i;
-              w10i += br * x01i + bi * x01r;
-              w01r += br * x10r + bi * x10i;
-              w01i += br * x10i - bi * x10r;
+              w10r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w10r));
+              w10i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w10i));
+              w01r = fused<Real>(bi, x10i, fused<Real>(br, x10r, w01r));
+              w01i = fused<Real>(-bi, x10r, fused<Real>(br, x10i, w01i));
             }
             {
               const Real br = whole<0>(c2.x), bi = whole<1>(c2.x);
-              w10r += br * x02r - bi * x02i;
-              w10i += br * x02i + bi * x02r;
-              w02r += br * x10r + bi * x10i;
-              w02i += br * x10i - bi * x10r;
+              w10r = fused<Real>(-bi, x02i, fused<Real>(br, x02r, w10r));
+              w10i = fused<Real>(bi, x02r, fused<Real>(br, x02i, w10i));
+              w02r = fused<Real>(bi, x10i, fused<Real>(br, x10r, w02r));
+              w02i = fused<Real>(-bi, x10r, fused<Real>(br, x10i, w02i));
             }
             {
               const Real br = whole<0>(c2.y), bi = whole<1>(c2.y);
-              w11r += br * x00r - bi * x00i;
-              w11i += br * x00i + bi * x00r;
-              w00r += br * x11r + bi * x11i;
-              w00i += br * x11i - bi * x11r;
+              w11r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w11r));
+              w11i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w11i));
+              w00r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w00r));
+              w00i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w00i));
             }
             {
               const Real br = whole<0>(c2.z), bi = whole<1>(c2.z);
-              w11r += br * x01r - bi * x01i;
-              w11i += br * x01i + bi * x01r;
-              w01r += br * x11r + bi * x11i;
-              w01i += br * x11i - bi * x11r;
+              w11r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w11r));
+              w11i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w11i));
+              w01r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w01r));
+              w01i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w01i));
             }
             {
               const Real br = whole<0>(c2.w), bi = whole<1>(c2.w);
-              w11r += br * x02r - bi * x02i;
-              w11i += br * x02i + bi * x02r;
-              w02r += br * x11r + bi * x11i;
-              w02i += br * x11i - bi * x11r;
+              w11r = fused<Real>(-bi, x02i, fused<Real>(br, x02r, w11r));
+              w11i = fused<Real>(bi, x02r, fused<Real>(br, x02i, w11i));
+              w02r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w02r));
+              w02i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w02i));
             }
             {
               const Real br = whole<0>(c3.x), bi = whole<1>(c3.x);
-              w11r += br * x10r - bi * x10i;
-              w11i += br * x10i + bi * x10r;
-              w10r += br * x11r + bi * x11i;
-              w10i += br * x11i - bi * x11r;
+              w11r = fused<Real>(-bi, x10i, fused<Real>(br, x10r, w11r));
+              w11i = fused<Real>(bi, x10r, fused<Real>(br, x10i, w11i));
+              w10r = fused<Real>(bi, x11i, fused<Real>(br, x11r, w10r));
+              w10i = fused<Real>(-bi, x11r, fused<Real>(br, x11i, w10i));
             }
             {
               const Real br = whole<0>(c3.y), bi = whole<1>(c3.y);
-              w12r += br * x00r - bi * x00i;
-              w12i += br * x00i + bi * x00r;
-              w00r += br * x12r + bi * x12i;
-              w00i += br * x12i - bi * x12r;
+              w12r = fused<Real>(-bi, x00i, fused<Real>(br, x00r, w12r));
+              w12i = fused<Real>(bi, x00r, fused<Real>(br, x00i, w12i));
+              w00r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w00r));
+              w00i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w00i));
             }
             {
               const Real br = whole<0>(c3.z), bi = whole<1>(c3.z);
-              w12r += br * x01r - bi * x01i;
-              w12i += br * x01i + bi * x01r;
-              w01r += br * x12r + bi * x12i;
-              w01i += br * x12i - bi * x12r;
+              w12r = fused<Real>(-bi, x01i, fused<Real>(br, x01r, w12r));
+              w12i = fused<Real>(bi, x01r, fused<Real>(br, x01i, w12i));
+              w01r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w01r));
+              w01i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w01i));
             }
             {
               const Real br = whole<0>(c3.w), bi = whole<1>(c3.w);
-              w12r += br * x02r - bi * x02i;
-              w12i += br * x02i + bi * x02r;
-              w02r += br * x12r + bi * x12i;
-              w02i += br * x12i - bi * x12r;
+              w12r = fused<Real>(-bi, x02i, fused<Real>(br, x02r, w12r));
+              w12i = fused<Real>(bi, x02r, fused<Real>(br, x02i, w12i));
+              w02r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w02r));
+              w02i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w02i));
             }
             {
               const Real br = whole<0>(c4.x), bi = whole<1>(c4.x);
-              w12r += br * x10r - bi * x10i;
-              w12i += br * x10i + bi * x10r;
-              w10r += br * x12r + bi * x12i;
-              w10i += br * x12i - bi * x12r;
+              w12r = fused<Real>(-bi, x10i, fused<Real>(br, x10r, w12r));
+              w12i = fused<Real>(bi, x10r, fused<Real>(br, x10i, w12i));
+              w10r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w10r));
+              w10i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w10i));
             }
             {
               const Real br = whole<0>(c4.y), bi = whole<1>(c4.y);
-              w12r += br * x11r - bi * x11i;
-              w12i += br * x11i + bi * x11r;
-              w11r += br * x12r + bi * x12i;
-              w11i += br * x12i - bi * x12r;
+              w12r = fused<Real>(-bi, x11i, fused<Real>(br, x11r, w12r));
+              w12i = fused<Real>(bi, x11r, fused<Real>(br, x11i, w12i));
+              w11r = fused<Real>(bi, x12i, fused<Real>(br, x12r, w11r));
+              w11i = fused<Real>(-bi, x12r, fused<Real>(br, x12i, w11i));
             }
           } else {
             const auto turn = -(T(0.5) * T(args.terms.wilson.chiral_twist));
@@ -4074,56 +4074,56 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopListArgs& args,
         const uint4 q0 = load_own(after<0>(groups_of<uint4, 48>(fields.z[1], site)));
         const uint2 q1 = load_own(after<16>(groups_of<uint2, 48>(fields.z[1], site)));
         const Real scale = fields.z_norms[site] * (quantum * scalars.a);
-        a00r += scale * whole<0>(p0.x);
-        a00i += scale * whole<1>(p0.x);
-        a01r += scale * whole<0>(p0.y);
-        a01i += scale * whole<1>(p0.y);
-        a02r += scale * whole<0>(p0.z);
-        a02i += scale * whole<1>(p0.z);
-        a10r += scale * whole<0>(p0.w);
-        a10i += scale * whole<1>(p0.w);
-        a11r += scale * whole<0>(p1.x);
-        a11i += scale * whole<1>(p1.x);
-        a12r += scale * whole<0>(p1.y);
-        a12i += scale * whole<1>(p1.y);
-        a20r += scale * whole<0>(q0.x);
-        a20i += scale * whole<1>(q0.x);
-        a21r += scale * whole<0>(q0.y);
-        a21i += scale * whole<1>(q0.y);
-        a22r += scale * whole<0>(q0.z);
-        a22i += scale * whole<1>(q0.z);
-        a30r += scale * whole<0>(q0.w);
-        a30i += scale * whole<1>(q0.w);
-        a31r += scale * whole<0>(q1.x);
-        a31i += scale * whole<1>(q1.x);
-        a32r += scale * whole<0>(q1.y);
-        a32i += scale * whole<1>(q1.y);
+        a00r = fused<Real>(scale, whole<0>(p0.x), a00r);
+        a00i = fused<Real>(scale, whole<1>(p0.x), a00i);
+        a01r = fused<Real>(scale, whole<0>(p0.y), a01r);
+        a01i = fused<Real>(scale, whole<1>(p0.y), a01i);
+        a02r = fused<Real>(scale, whole<0>(p0.z), a02r);
+        a02i = fused<Real>(scale, whole<1>(p0.z), a02i);
+        a10r = fused<Real>(scale, whole<0>(p0.w), a10r);
+        a10i = fused<Real>(scale, whole<1>(p0.w), a10i);
+        a11r = fused<Real>(scale, whole<0>(p1.x), a11r);
+        a11i = fused<Real>(scale, whole<1>(p1.x), a11i);
+        a12r = fused<Real>(scale, whole<0>(p1.y), a12r);
+        a12i = fused<Real>(scale, whole<1>(p1.y), a12i);
+        a20r = fused<Real>(scale, whole<0>(q0.x), a20r);
+        a20i = fused<Real>(scale, whole<1>(q0.x), a20i);
+        a21r = fused<Real>(scale, whole<0>(q0.y), a21r);
+        a21i = fused<Real>(scale, whole<1>(q0.y), a21i);
+        a22r = fused<Real>(scale, whole<0>(q0.z), a22r);
+        a22i = fused<Real>(scale, whole<1>(q0.z), a22i);
+        a30r = fused<Real>(scale, whole<0>(q0.w), a30r);
+        a30i = fused<Real>(scale, whole<1>(q0.w), a30i);
+        a31r = fused<Real>(scale, whole<0>(q1.x), a31r);
+        a31i = fused<Real>(scale, whole<1>(q1.x), a31i);
+        a32r = fused<Real>(scale, whole<0>(q1.y), a32r);
+        a32i = fused<Real>(scale, whole<1>(q1.y), a32i);
         if (T(args.terms.wilson.z_twist) != 0) {
           const Real twist = fields.z_norms[site] * (quantum * T(args.terms.wilson.z_twist));
-          a00r -= twist * whole<1>(q0.x);
-          a00i += twist * whole<0>(q0.x);
-          a20r -= twist * whole<1>(p0.x);
-          a20i += twist * whole<0>(p0.x);
-          a01r -= twist * whole<1>(q0.y);
-          a01i += twist * whole<0>(q0.y);
-          a21r -= twist * whole<1>(p0.y);
-          a21i += twist * whole<0>(p0.y);
-          a02r -= twist * whole<1>(q0.z);
-          a02i += twist * whole<0>(q0.z);
-          a22r -= twist * whole<1>(p0.z);
-          a22i += twist * whole<0>(p0.z);
-          a10r -= twist * whole<1>(q0.w);
-          a10i += twist * whole<0>(q0.w);
-          a30r -= twist * whole<1>(p0.w);
-          a30i += twist * whole<0>(p0.w);
-          a11r -= twist * whole<1>(q1.x);
-          a11i += twist * whole<0>(q1.x);
-          a31r -= twist * whole<1>(p1.x);
-          a31i += twist * whole<0>(p1.x);
-          a12r -= twist * whole<1>(q1.y);
-          a12i += twist * whole<0>(q1.y);
-          a32r -= twist * whole<1>(p1.y);
-          a32i += twist * whole<0>(p1.y);
+          a00r = fused<Real>(-twist, whole<1>(q0.x), a00r);
+          a00i = fused<Real>(twist, whole<0>(q0.x), a00i);
+          a20r = fused<Real>(-twist, whole<1>(p0.x), a20r);
+          a20i = fused<Real>(twist, whole<0>(p0.x), a20i);
+          a01r = fused<Real>(-twist, whole<1>(q0.y), a01r);
+          a01i = fused<Real>(twist, whole<0>(q0.y), a01i);
+          a21r = fused<Real>(-twist, whole<1>(p0.y), a21r);
+          a21i = fused<Real>(twist, whole<0>(p0.y), a21i);
+          a02r = fused<Real>(-twist, whole<1>(q0.z), a02r);
+          a02i = fused<Real>(twist, whole<0>(q0.z), a02i);
+          a22r = fused<Real>(-twist, whole<1>(p0.z), a22r);
+          a22i = fused<Real>(twist, whole<0>(p0.z), a22i);
+          a10r = fused<Real>(-twist, whole<1>(q0.w), a10r);
+          a10i = fused<Real>(twist, whole<0>(q0.w), a10i);
+          a30r = fused<Real>(-twist, whole<1>(p0.w), a30r);
+          a30i = fused<Real>(twist, whole<0>(p0.w), a30i);
+          a11r = fused<Real>(-twist, whole<1>(q1.x), a11r);
+          a11i = fused<Real>(twist, whole<0>(q1.x), a11i);
+          a31r = fused<Real>(-twist, whole<1>(p1.x), a31r);
+          a31i = fused<Real>(twist, whole<0>(p1.x), a31i);
+          a12r = fused<Real>(-twist, whole<1>(q1.y), a12r);
+          a12i = fused<Real>(twist, whole<0>(q1.y), a12i);
+          a32r = fused<Real>(-twist, whole<1>(p1.y), a32r);
+          a32i = fused<Real>(twist, whole<0>(p1.y), a32i);
         }
       }
     }
@@ -4134,30 +4134,30 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopListArgs& args,
       const uint4 q0 = load_own(after<0>(groups_of<uint4, 48>(fields.z[1], site)));
       const uint2 q1 = load_own(after<16>(groups_of<uint2, 48>(fields.z[1], site)));
       const Real scale = fields.z_norms[site] * (quantum * scalars.a);
-      a00r += scale * whole<0>(p0.x);
-      a00i += scale * whole<1>(p0.x);
-      a01r += scale * whole<0>(p0.y);
-      a01i += scale * whole<1>(p0.y);
-      a02r += scale * whole<0>(p0.z);
-      a02i += scale * whole<1>(p0.z);
-      a10r += scale * whole<0>(p0.w);
-      a10i += scale * whole<1>(p0.w);
-      a11r += scale * whole<0>(p1.x);
-      a11i += scale * whole<1>(p1.x);
-      a12r += scale * whole<0>(p1.y);
-      a12i += scale * whole<1>(p1.y);
-      a20r += scale * whole<0>(q0.x);
-      a20i += scale * whole<1>(q0.x);
-      a21r += scale * whole<0>(q0.y);
-      a21i += scale * whole<1>(q0.y);
-      a22r += scale * whole<0>(q0.z);
-      a22i += scale * whole<1>(q0.z);
-      a30r += scale * whole<0>(q0.w);
-      a30i += scale * whole<1>(q0.w);
-      a31r += scale * whole<0>(q1.x);
-      a31i += scale * whole<1>(q1.x);
-      a32r += scale * whole<0>(q1.y);
-      a32i += scale * whole<1>(q1.y);
+      a00r = fused<Real>(scale, whole<0>(p0.x), a00r);
+      a00i = fused<Real>(scale, whole<1>(p0.x), a00i);
+      a01r = fused<Real>(scale, whole<0>(p0.y), a01r);
+      a01i = fused<Real>(scale, whole<1>(p0.y), a01i);
+      a02r = fused<Real>(scale, whole<0>(p0.z), a02r);
+      a02i = fused<Real>(scale, whole<1>(p0.z), a02i);
+      a10r = fused<Real>(scale, whole<0>(p0.w), a10r);
+      a10i = fused<Real>(scale, whole<1>(p0.w), a10i);
+      a11r = fused<Real>(scale, whole<0>(p1.x), a11r);
+      a11i = fused<Real>(scale, whole<1>(p1.x), a11i);
+      a12r = fused<Real>(scale, whole<0>(p1.y), a12r);
+      a12i = fused<Real>(scale, whole<1>(p1.y), a12i);
+      a20r = fused<Real>(scale, whole<0>(q0.x), a20r);
+      a20i = fused<Real>(scale, whole<1>(q0.x), a20i);
+      a21r = fused<Real>(scale, whole<0>(q0.y), a21r);
+      a21i = fused<Real>(scale, whole<1>(q0.y), a21i);
+      a22r = fused<Real>(scale, whole<0>(q0.z), a22r);
+      a22i = fused<Real>(scale, whole<1>(q0.z), a22i);
+      a30r = fused<Real>(scale, whole<0>(q0.w), a30r);
+      a30i = fused<Real>(scale, whole<1>(q0.w), a30i);
+      a31r = fused<Real>(scale, whole<0>(q1.x), a31r);
+      a31i = fused<Real>(scale, whole<1>(q1.x), a31i);
+      a32r = fused<Real>(scale, whole<0>(q1.y), a32r);
+      a32i = fused<Real>(scale, whole<1>(q1.y), a32i);
     }
   }
   Real norm = 0;
