@@ -32,9 +32,19 @@ std::optional<int> batch_of(const Parameters& parameters) {
               parameters.where("batch"));
 }
 
+namespace {
+
+/// On a CPU those that the caches hold, where they hold one: more would only drive each other out.
+int at_most(int most, const SystemSolver& solver, const Backend& backend) {
+  const std::size_t one = std::max<std::size_t>(solver.bytes_of_one(), 1), caches = backend.cache_bytes();
+  return backend.host_memory() && one <= caches ? std::min(most, int(caches / one)) : most;
+}
+
+}  // namespace
+
 int solved_at_once(const std::string& who, const SystemSolver& solver, const FieldDesc& full, std::optional<int> asked,
                    int most, int left, std::size_t kept) {
-  const int wanted = std::min(left, asked.value_or(most));
+  const int wanted = std::min(left, asked.value_or(at_most(most, solver, *full.backend)));
   if (wanted <= 1) return 1;
   constexpr double buffers = double(std::size_t(64) << 20);  // for data on their way, sums
   const Communicator& ranks = full.lattice->communicator();
