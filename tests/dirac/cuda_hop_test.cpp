@@ -146,7 +146,7 @@ TEST_P(CudaHop, EveryLaunchForAListVisitsEverySiteOnceForEachGroupOfCalls) {
   const Lattice lattice(GetParam());
   const Dims& dims = lattice.dims();
   using GroupsAndMost = std::pair<int, int>;  // and how many of them lie side by side at most
-  for (const auto [groups, most] : {GroupsAndMost{1, 1}, {2, 2}, {3, 3}, {5, 5}, {8, 4}}) {
+  for (const auto& [groups, most] : {GroupsAndMost{1, 1}, {2, 2}, {3, 3}, {5, 5}, {8, 4}}) {
     const auto walks = dirac::possible_list_walks(dims, groups, 384, [](int) { return 56; });
     std::set<int> abreast;
     for (const dirac::ListWalk& walk : walks) {
