@@ -44,16 +44,17 @@ int at_most(int most, const SystemSolver& solver, const Backend& backend) {
 
 int solved_at_once(const std::string& who, const SystemSolver& solver, const FieldDesc& full, std::optional<int> asked,
                    int most, int left, std::size_t kept) {
-  const int wanted = std::min(left, asked.value_or(at_most(most, solver, *full.backend)));
-  if (wanted <= 1) return 1;
+  if (left <= 1 || asked.value_or(most) <= 1) return 1;
   constexpr double buffers = double(std::size_t(64) << 20);  // for data on their way, sums
   const Communicator& ranks = full.lattice->communicator();
   const Backend& backend = *full.backend;
   const double free = backend.host_memory() ? memory_here().free / ranks.size() : double(backend.available_bytes());
   const double of_one = double(solver.bytes_of_one() + 2 * full.bytes());
-  double fewer = -std::clamp(std::floor((free - double(kept) - buffers) / of_one), 1.0, double(wanted));
-  ranks.maximum(&fewer, 1);
-  const int count = int(-fewer);
+  // Ranks may have unlike hosts: what one of them lacks counts for all.
+  double agreed[] = {-double(std::min(left, asked.value_or(at_most(most, solver, backend)))),
+                     -std::floor((free - double(kept) - buffers) / of_one)};
+  ranks.maximum(agreed, 2);
+  const int wanted = int(-agreed[0]), count = int(std::clamp(-agreed[1], 1.0, double(wanted)));
   log().info("{}: {} right-hand sides at once take {}{}", who, count, bytes_text(count * of_one),
              count < wanted ? fmt::format("; {} are free, too few for {}", bytes_text(free), wanted) : "");
   return count;
