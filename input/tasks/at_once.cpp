@@ -55,7 +55,8 @@ int solved_at_once(const std::string& who, const SystemSolver& solver, const Fie
                      -std::floor((free - double(kept) - buffers) / of_one)};
   ranks.maximum(agreed, 2);
   const int wanted = int(-agreed[0]), count = int(std::clamp(-agreed[1], 1.0, double(wanted)));
-  log().info("{}: {} right-hand sides at once take {}{}", who, count, bytes_text(count * of_one),
+  if (wanted == 1) return 1;
+  log().info("{}: right-hand sides at once: {}, which take {}{}", who, count, bytes_text(count * of_one),
              count < wanted ? fmt::format("; {} are free, too few for {}", bytes_text(free), wanted) : "");
   return count;
 }
