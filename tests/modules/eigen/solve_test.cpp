@@ -144,7 +144,14 @@ TYPED_TEST(Eigenproblem, AFactorServesOneMatrixAfterAnother) {
     std::vector<T> apart(std::size_t(lda * n), T(NAN));
     for (std::int64_t j = 0; j < n; ++j) std::copy_n(a.data() + j * n, n, apart.data() + j * lda);
     const Pairs<T> pairs = solve(Problem<T>{n, apart.data(), lda, Triangle::lower, &factor, {}, {}});
-    EXPECT_EQ(pairs.vectors, solved(n, a, b).vectors);
+    const Pairs<T> expected = solved(n, a, b);
+    // Another leading dimension may take another kernel of the library, with other rounding.
+    ASSERT_EQ(pairs.vectors.size(), expected.vectors.size());
+    double worst = 0;
+    for (std::size_t i = 0; i < pairs.vectors.size(); ++i) {
+      worst = std::max(worst, std::abs(pairs.vectors[i] - expected.vectors[i]));
+    }
+    EXPECT_LE(worst, 1e-7);
   }
 }
 
