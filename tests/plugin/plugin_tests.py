@@ -244,8 +244,9 @@ class Modules(ProgramTest):
         self.assertEqual((its_own["solve"], its_own["system"], its_own["converged"]), (0, "m", True))
         for key in ("mass", "kappa", "solver", "scheme", "precision", "sloppy", "iterations", "residual", "history"):
             self.assertEqual(its_own[key], of_the_job[key])
-        hops, of_its_own = ({kernel["name"] for kernel in solve["kernels"] if kernel["name"].startswith("wilson")}
-                            for solve in (of_the_job, its_own))
+        # Those of the job are for lists, as long as there are columns left to solve for at once.
+        hops, of_its_own = ({re.sub(r"_rhs\d+$", "", kernel["name"]) for kernel in solve["kernels"]
+                             if kernel["name"].startswith("wilson")} for solve in (of_the_job, its_own))
         self.assertGreaterEqual(len(hops), 2)
         self.assertEqual(of_its_own, hops)
         self.assertGreaterEqual(results["timing"]["solves"], sum(solve["seconds"] for solve in results["solves"]))
