@@ -144,8 +144,8 @@ void RankEigen::agree_with_lapack() {
       const SpreadPairs<T> pairs = spread(layout, a, b);
       const Accuracy found = accuracy(layout, a, b, pairs);
       const double singular = pivot > 0 && pivot < 1 ? 1 / (pivot * pivot) : 1;  // what rounding of B is worth
-      // Both libraries begin divide and conquer with single blocks; merging tiny graded ones costs digits.
-      const double tiny = kind == "graded" && layout.block < 16 ? 50 : 1;
+      // Both libraries begin divide and conquer with single blocks; merging tiny graded ones costs up to three digits.
+      const double tiny = kind == "graded" && layout.block < 16 ? 1000 : 1;
       EXPECT_LE(found.residual, 10 * eps * singular) << what;
       EXPECT_LE(found.orthogonality, 10 * eps * singular * tiny) << what;
       // Complex B are rounded, and so is the last pivot of L.
