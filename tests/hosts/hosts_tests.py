@@ -229,7 +229,9 @@ class RankTest(ProgramTest):
                                       f"suppressions={LEAKS_OF_MPI}:print_suppressions=0:leak_check_at_exit=0"})
         self.assertEqual(process.returncode, 0, process.stdout + process.stderr)
         if silent:
-            self.assertEqual(process.stderr, "", process.stdout)
+            # AddressSanitizer doubts stacks that change, though it is told of each change (core/system/fibers.cpp).
+            said = re.sub(r"==\d+==WARNING: ASan doesn't fully support makecontext/swapcontext .*\n", "", process.stderr)
+            self.assertEqual(said, "", process.stdout)
         return process.stdout.splitlines()
 
     def skip_without_scalapack(self):
