@@ -219,8 +219,8 @@ QUADRILLE_C_API quadrille_status quadrille_solver_destroy(quadrille_solver* solv
  *                                  solved at once by type: cg with scheme: reliable or uniform
  *   initial_guess: true            x[k] holds a guess: the solve starts from b - P x, in double; the tolerance is
  *                                  still relative to |b|
- *   batch: auto | n                how many at once, as far as memory suffices; auto: at most 16. M^+ M and N^+ N are
- *                                  solved one after another. x[k] does not depend on it, to the last bit
+ *   batch: auto | n                how many at once, as far as memory suffices; auto: 16 on a GPU, 1 on a CPU. M^+ M
+ *                                  and N^+ N are solved one after another. x[k] does not depend on it, to the last bit
  * x[k] is overwritten, and may be the same array as b[k]. `reports`: null, or `count` of them. QUADRILLE_NOT_CONVERGED
  * if a solve ended above the tolerance; all solutions and reports are written even so. */
 QUADRILLE_C_API quadrille_status quadrille_solver_solve(quadrille_solver* solver, const char* words,
