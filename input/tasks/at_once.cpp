@@ -49,7 +49,8 @@ int solved_at_once(const std::string& who, const SystemSolver& solver, const Fie
   const Communicator& ranks = full.lattice->communicator();
   const Backend& backend = *full.backend;
   const double free = backend.host_memory() ? memory_here().free / ranks.size() : double(backend.available_bytes());
-  const double of_one = double(solver.bytes_of_one() + 2 * full.bytes());
+  // x, b, and what operators keep between two hops of each right-hand side.
+  const double of_one = double(solver.bytes_of_one() + 3 * full.bytes());
   double fewer = -std::clamp(std::floor((free - double(kept) - buffers) / of_one), 1.0, double(wanted));
   ranks.maximum(&fewer, 1);
   const int count = int(-fewer);
