@@ -158,6 +158,14 @@ class Numpy(unittest.TestCase):
                 if name.startswith("float64"):
                     self.assertLess(np.max(np.abs(alone[name] - mixed[name])), target + 1e-10, name)
 
+    def test_no_floating_point_error_is_left_raised(self):
+        program = ('import numpy as np; a = np.random.default_rng(%d).uniform(-3, 3, (300, 300))\n'
+                   'with np.errstate(all="raise"): a @ a' % harness.SEED)
+        for variables in ({"DELTA": 1, "ALWAYS_SPLIT": "true"}, {"DELTA": "auto", "ALWAYS_SPLIT": "true"}, {"DELTA": 1}):
+            process = run([sys.executable, "-c", program], SMALLEST=1000, **variables)
+            self.assertEqual(process.returncode, 0, process.stderr)
+            self.assertEqual(report(process)["dgemm"]["small"], 0)
+
 
 class Hosts(unittest.TestCase):
     def test_quadrilles_own_products_are_not_taken_over(self):

@@ -53,13 +53,14 @@ using Row = std::function<void(std::int64_t i, T* to)>;
 /// Normal random numbers times d_i d_j, where d falls from 1 to `last`.
 template <class T>
 Row<T> random_rows(std::int64_t n, std::uint64_t seed, double last) {
-  return [=](std::int64_t i, T* to) {
-    const auto size = [&](std::int64_t k) { return n > 1 ? std::pow(last, double(k) / double(n - 1)) : 1.0; };
+  std::vector<double> size(std::size_t(n), 1.0);
+  for (std::int64_t k = 1; k < n; ++k) size[std::size_t(k)] = std::pow(last, double(k) / double(n - 1));
+  return [=, size = std::move(size)](std::int64_t i, T* to) {
     SiteRandom random(seed, RandomPurpose::GeneratedSystem, i, of_elements);
     for (std::int64_t j = 0; j <= i; ++j) {
-      const double real = random.normal() * size(i) * size(j);
+      const double real = random.normal() * size[std::size_t(i)] * size[std::size_t(j)];
       if constexpr (is_complex<T>) {
-        const double imaginary = random.normal() * size(i) * size(j);
+        const double imaginary = random.normal() * size[std::size_t(i)] * size[std::size_t(j)];
         to[j] = T(real, i == j ? 0 : imaginary);
       } else {
         to[j] = real;

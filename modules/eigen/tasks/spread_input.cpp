@@ -6,6 +6,7 @@
 #include "modules/eigen/triangle.h"
 #include "modules/shared/elements/matrix_elements.h"
 
+#include <omp.h>
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -104,6 +105,29 @@ void read_both(const Communicator& ranks, const Layout& layout, const MatrixInpu
   require_agreement(mine.worst, mine.largest, is_complex<T>, input, base);
 }
 
+/// Threads make some rows each, so that they write to columns in pieces.
+template <class T>
+void make_part(const Layout& layout, int rank, const GeneratedRows<T>& generated, std::vector<T>& part) {
+  constexpr std::int64_t together = 32;
+  const std::vector<std::int64_t> rows = rows_of_part(layout, rank);
+  const auto count = std::int64_t(rows.size());
+  std::vector<std::vector<T>> buffers(std::size_t(omp_get_max_threads()),
+                                      std::vector<T>(std::size_t(layout.n * together)));
+#pragma omp parallel for schedule(dynamic) if (count > together)
+  for (std::int64_t first = 0; first < count; first += together) {
+    const std::int64_t last = std::min(count, first + together);
+    T* const buffer = buffers[std::size_t(omp_get_thread_num())].data();
+    for (std::int64_t k = first; k < last; ++k) generated.row(rows[std::size_t(k)], buffer + (k - first) * layout.n);
+    const std::int64_t end = layout.columns_before(rank, rows[std::size_t(last - 1)] + 1);
+    for (std::int64_t l = 0; l < end; ++l) {
+      const std::int64_t column = layout.column(rank, l);
+      for (std::int64_t k = first; k < last; ++k) {
+        if (column <= rows[std::size_t(k)]) part[std::size_t(k + l * count)] = buffer[(k - first) * layout.n + column];
+      }
+    }
+  }
+}
+
 }  // namespace
 
 template <class T>
@@ -111,18 +135,8 @@ std::vector<T> read_spread(const Communicator& ranks, const Layout& layout, cons
   std::vector<T> part;
   all_or_none(ranks, [&] { part.resize(std::size_t(layout.local_size(ranks.rank()))); });
   if (!input.generated.empty()) {
-    all_or_none(ranks, [&] {
-      const GeneratedRows<T> generated(input.generated, layout.n, input.seed);
-      const std::vector<std::int64_t> rows = rows_of_part(layout, ranks.rank());
-      std::vector<T> row(std::size_t(layout.n));
-      for (std::size_t k = 0; k < rows.size(); ++k) {
-        generated.row(rows[k], row.data());
-        const std::int64_t end = layout.columns_before(ranks.rank(), rows[k] + 1);
-        for (std::int64_t l = 0; l < end; ++l) {
-          part[k + std::size_t(l) * rows.size()] = row[std::size_t(layout.column(ranks.rank(), l))];
-        }
-      }
-    });
+    all_or_none(
+        ranks, [&] { make_part(layout, ranks.rank(), GeneratedRows<T>(input.generated, layout.n, input.seed), part); });
   } else {
     input.triangle ? read_half(ranks, layout, input, part) : read_both(ranks, layout, input, part);
   }

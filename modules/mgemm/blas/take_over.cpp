@@ -8,6 +8,7 @@
 #include "modules/mgemm/choice/cost_model.h"
 
 #include <dlfcn.h>
+#include <cfenv>
 #include <chrono>
 #include <mutex>
 #include <string>
@@ -120,8 +121,22 @@ void require_whole_c(quadrille_status status, bool reads_c, const std::string& w
   give_up(why + " (in the middle of a product that adds to C, which cannot be done again)");
 }
 
+/// The choice of a form calculates with what is not finite, and so may a driver: numpy warns of the flags that it finds
+/// raised after a product.
+class KeptFlags {
+ public:
+  KeptFlags() { std::feholdexcept(&before_); }
+  ~KeptFlags() { std::fesetenv(&before_); }
+  KeptFlags(const KeptFlags&) = delete;
+  KeptFlags& operator=(const KeptFlags&) = delete;
+
+ private:
+  std::fenv_t before_;
+};
+
 template <class T>
 bool multiply(const Product<T>& product) {
+  const KeptFlags flags;
   const Library& library = Library::loaded();
   const auto began = std::chrono::steady_clock::now();
   const Library::Done done = library.multiply(product);
