@@ -13,6 +13,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <utility>
@@ -43,23 +44,8 @@ void print_dims(std::ostream& out, const Dims& dims) {
   line(out, "dims", "{} {} {} {} (x y z t)", dims[0], dims[1], dims[2], dims[3]);
 }
 
-/// After all has been printed.
-void demand_checksum(const LimeInput& input, const LimeRecord& data, const ChecksumVerdict& verdict) {
-  if (verdict.state == ChecksumVerdict::State::mismatch) throw checksum_error(input, data, verdict);
-}
-
-void print_gauge(std::ostream& out, const LimeInput& input) {
-  GaugeFileInfo about = locate_gauge_field(input);
-  line(out, "content", "gauge field ({})", about.format == "ildg" ? "ILDG" : "SciDAC without ILDG records");
-  print_dims(out, about.dims);
-  line(out, "precision", "{} bits", about.precision);
-  if (!about.lfn.empty()) line(out, "lfn", "{}", about.lfn);
-  const char* title = "origin";
-  for (const auto& [name, value] : about.origin) {
-    line(out, title, "{}: {}", name, value);
-    title = "";
-  }
-  const GaugeFile file = load_gauge_field(input, std::move(about));
+/// What the links of a file are. Errors come after all has been printed.
+void print_links(std::ostream& out, const GaugeFile& file) {
   line(out, "checksum", "{}", to_string(file.info.checksum));
   const GaugeObservables found = file.links->observables();
   line(out, "plaquette", "{:.15g}", found.plaquette);
@@ -75,8 +61,22 @@ void print_gauge(std::ostream& out, const LimeInput& input) {
        link_name(file.info.dims, worst.determinant_site, worst.determinant_direction));
   line(out, "", "{} (at most {:g} is allowed for {} bits)", good ? "in SU(3)" : "NOT in SU(3)", tolerance,
        file.info.precision);
-  demand_checksum(input, file.info.data, file.info.checksum);
+  if (const std::optional<Error> error = contradiction(file.info)) throw *error;
   check_links(file.info, worst);
+}
+
+void print_gauge(std::ostream& out, const LimeInput& input) {
+  GaugeFileInfo about = locate_gauge_field(input);
+  line(out, "content", "gauge field ({})", about.format == "ildg" ? "ILDG" : "SciDAC without ILDG records");
+  print_dims(out, about.dims);
+  line(out, "precision", "{} bits", about.precision);
+  if (!about.lfn.empty()) line(out, "lfn", "{}", about.lfn);
+  const char* title = "origin";
+  for (const auto& [name, value] : about.origin) {
+    line(out, title, "{}: {}", name, value);
+    title = "";
+  }
+  print_links(out, load_gauge_field(input, std::move(about)));
 }
 
 void print_propagator(std::ostream& out, const LimeInput& input) {
@@ -92,7 +92,8 @@ void print_propagator(std::ostream& out, const LimeInput& input) {
   if (about.mass) line(out, "mass", "{:.15g}", *about.mass);
   const ChecksumVerdict checksum = check_propagator(input, about);
   line(out, "checksum", "{}", to_string(checksum));
-  demand_checksum(input, about.data, checksum);
+  if (checksum.state == ChecksumVerdict::State::mismatch)
+    throw checksum_error(lime_location(input.path(), about.data), checksum);
 }
 
 bool has_gauge_field(const LimeInput& input) {
@@ -138,6 +139,7 @@ void info(const std::string& path, std::ostream& out) {
   if (kind == FileKind::lime) return print_lime(out, LimeInput(path));
   for (const auto& [name, text] : header_of(path, kind)) line(out, name.c_str(), "{}", text);
   if (!is_gauge_format(kind)) return print_readers(out, to_string(kind));
+  if (gauge_reader(kind) != nullptr) return print_links(out, read_gauge_file(path, {.judge_only = true}));
   throw Error(ErrorCode::unsupported,
               "only the header was read: links of this format cannot be read yet; convert it to ILDG", {.file = path});
 }

@@ -26,6 +26,21 @@ Checksum checksum_of_sites(const void* data, std::size_t site_bytes, std::int64_
   return {a, b};
 }
 
-std::string to_string(const Checksum& sum) { return fmt::format("suma {:08x}, sumb {:08x}", sum.a, sum.b); }
+std::vector<std::pair<std::string, std::string>> named_sums(const Checksum& sum, ChecksumKind kind) {
+  const std::string a = fmt::format("{:08x}", sum.a), b = fmt::format("{:08x}", sum.b);
+  switch (kind) {
+    case ChecksumKind::scidac: return {{"suma", a}, {"sumb", b}};
+    case ChecksumKind::milc: return {{"sum29", a}, {"sum31", b}};
+    case ChecksumKind::nersc: break;
+  }
+  return {{"sum", a}};
+}
+
+std::string to_string(const Checksum& sum, ChecksumKind kind) {
+  std::string text;
+  for (const auto& [name, digits] : named_sums(sum, kind))
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, digits);
+  return text;
+}
 
 }  // namespace quadrille

@@ -1,9 +1,11 @@
-// The SciDAC checksum of lattice data.
+// Checksums of lattice data: SciDAC's, and those of other formats.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace quadrille {
 
@@ -25,7 +27,25 @@ struct Checksum {
 /// Of `sites` sites of `site_bytes` bytes each, the first of which has rank `first`; all threads work on it.
 Checksum checksum_of_sites(const void* data, std::size_t site_bytes, std::int64_t first, std::int64_t sites);
 
+/// Sums of a file's 32-bit words as they stand, in the byte order of the file; k is a word's number, from 0.
+struct WordSums {
+  std::uint32_t sum = 0;  ///< modulo 2^32
+  Checksum rotated{};     ///< a ^= rotl32(word, k mod 29), b ^= rotl32(word, k mod 31)
+
+  void add(const WordSums& part) {
+    sum += part.sum;
+    rotated.add(part.rotated);
+  }
+};
+
+/// What the numbers of a Checksum are: suma and sumb of SciDAC; sum29 and sum31 of MILC, which are WordSums::rotated;
+/// the CHECKSUM of NERSC, which is WordSums::sum in `a`, beside 0.
+enum class ChecksumKind { scidac, milc, nersc };
+
+/// Their names and their hexadecimal digits.
+std::vector<std::pair<std::string, std::string>> named_sums(const Checksum& sum, ChecksumKind kind);
+
 /// "suma a2c41090, sumb 11193c39".
-std::string to_string(const Checksum& sum);
+std::string to_string(const Checksum& sum, ChecksumKind kind = ChecksumKind::scidac);
 
 }  // namespace quadrille

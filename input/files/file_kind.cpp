@@ -2,6 +2,9 @@
 
 #include "input/files/big_endian.h"
 #include "input/files/input_file.h"
+#include "input/files/milc/milc_file.h"
+#include "input/files/nersc/nersc_file.h"
+#include "input/files/plain_links.h"
 #include "modules/shared/elements/matrix_elements.h"
 
 #include <fmt/format.h>
@@ -58,12 +61,13 @@ struct FileFormat {
   bool gauge;  ///< whether it holds a gauge field, or may
   bool (*recognise)(const Start& start);
   HeaderLines (*header)(const InputFile& file);  ///< null: `info` reads more than a header, or nothing
+  GaugeReader reader{};                          ///< of its gauge fields
 };
 
 /// In the order in which they are tried: those without a magic number last.
-constexpr FileFormat formats[] = {{FileKind::lime, "LIME", true, is_lime, nullptr},
-                                  {FileKind::nersc, "NERSC archive", true, is_nersc, nersc_header},
-                                  {FileKind::milc, "MILC v5", true, is_milc, milc_header},
+constexpr FileFormat formats[] = {{FileKind::lime, "LIME", true, is_lime, nullptr, {locate_lime_gauge, read_lime_gauge}},
+                                  {FileKind::nersc, "NERSC archive", true, is_nersc, nersc_header, after_header<nersc_gauge>},
+                                  {FileKind::milc, "MILC v5", true, is_milc, milc_header, after_header<milc_gauge>},
                                   {FileKind::hdf5, "HDF5", false, is_hdf5, nullptr},
                                   {FileKind::elsi_csc, "ELSI CSC", false, is_elsi_csc, elsi_header},
                                   {FileKind::openqcd, "openQCD", true, is_openqcd, openqcd_header}};
@@ -96,6 +100,11 @@ bool is_gauge_format(FileKind kind) {
   return format != nullptr && format->gauge;
 }
 
+const GaugeReader* gauge_reader(FileKind kind) {
+  const FileFormat* const format = format_of(kind);
+  return format == nullptr || format->reader.read == nullptr ? nullptr : &format->reader;
+}
+
 HeaderLines header_of(const std::string& path, FileKind kind) {
   const FileFormat* const format = format_of(kind);
   return format == nullptr || format->header == nullptr ? HeaderLines{} : format->header(InputFile(path));
@@ -111,8 +120,9 @@ Error not_lime_error(const std::string& path) {
     const bool milc_or_nersc = kind == FileKind::milc || kind == FileKind::nersc;
     return Error(ErrorCode::unsupported,
                  fmt::format("this is a{} {} file, {}", milc_or_nersc ? "" : "n", to_string(kind),
-                             is_gauge_format(kind) ? "which this version cannot read; convert it to ILDG"
-                                                   : "not a gauge field or a propagator (LIME)"),
+                             gauge_reader(kind) != nullptr ? "a gauge field; a LIME file is needed here"
+                             : is_gauge_format(kind)       ? "which this version cannot read; convert it to ILDG"
+                                                           : "not a gauge field or a propagator (LIME)"),
                  where);
   }
   std::string first;

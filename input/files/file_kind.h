@@ -3,6 +3,7 @@
 
 #include "core/error.h"
 #include "input/files/file_headers.h"
+#include "input/files/gauge_file.h"
 
 #include <string>
 
@@ -17,6 +18,8 @@ FileKind file_kind(const std::string& path);
 std::string to_string(FileKind kind);
 /// Whether it is the format of a gauge field.
 bool is_gauge_format(FileKind kind);
+/// Who reads the gauge fields of a format; null where there is nobody here.
+const GaugeReader* gauge_reader(FileKind kind);
 /// What the header of a file says; nothing for LIME and HDF5. Errors: those of file_headers.h.
 HeaderLines header_of(const std::string& path, FileKind kind);
 

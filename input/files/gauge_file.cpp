@@ -1,6 +1,7 @@
 #include "input/files/gauge_file.h"
 
 #include "core/system/log.h"
+#include "input/files/file_kind.h"
 #include "input/files/lattice_data.h"
 #include "input/files/lime/xml.h"
 
@@ -112,12 +113,6 @@ const LimeRecord* find_gauge_data(const LimeInput& file) {
   return fields[0];
 }
 
-std::string gauge_real_name(const Dims& dims, std::int64_t real) {
-  const std::int64_t component = real % 18;
-  return fmt::format("{} (row {}, column {})", link_name(dims, real / gauge_reals, int(real % gauge_reals / 18)),
-                     component / 6, component / 2 % 3);
-}
-
 DataFormat format_of(const Lattice& lattice, int bits) {
   return {.dims = lattice.global_dims(), .reals = gauge_reals, .precision = bits, .lattice = &lattice};
 }
@@ -134,7 +129,14 @@ GaugeFile load(const LimeInput& file, GaugeFileInfo info, Backend& backend,
   };
   loaded.info.checksum = read_field(file, loaded.info.data, field, backend, unpack, demand);
   loaded.links->changed();
+  if (bits == 64) loaded.info.links_sum = loaded.info.checksum.computed;
   return loaded;
+}
+
+/// That of a file; LIME's where it has none, which says what is wrong.
+GaugeReader reader_for(const std::string& path) {
+  const GaugeReader* const reader = gauge_reader(file_kind(path));
+  return reader != nullptr ? *reader : GaugeReader{locate_lime_gauge, read_lime_gauge};
 }
 
 /// Of a record XML of this program; those of others may be any text.
@@ -196,14 +198,47 @@ GaugeFile load_gauge_field(const LimeInput& file, GaugeFileInfo info, Backend& b
   return load(file, std::move(info), backend, single_process());
 }
 
+GaugeFileInfo gauge_file_info(const std::string& path) { return reader_for(path).locate(path); }
+
 GaugeFile read_gauge_file(const std::string& path, const GaugeReadOptions& options) {
+  return reader_for(path).read(path, options);
+}
+
+GaugeFileInfo locate_lime_gauge(const std::string& path) { return locate_gauge_field(LimeInput(path)); }
+
+GaugeFile read_lime_gauge(const std::string& path, const GaugeReadOptions& options) {
   const LimeInput file(path, options.mover);
   file.log_warnings();
   const ChecksumDemand demand{options.verify_checksum, "gauge.verify_checksum: false makes this a warning"};
   GaugeFileInfo info = locate_gauge_field(file);
   const std::shared_ptr<const Communicator> ranks =
       options.communicator ? options.communicator : options.ranks.for_lattice(info.dims);
-  return load(file, std::move(info), options.backend != nullptr ? *options.backend : cpu_backend(), ranks, &demand);
+  return load(file, std::move(info), options.backend != nullptr ? *options.backend : cpu_backend(), ranks,
+              options.judge_only ? nullptr : &demand);
+}
+
+std::optional<Error> contradiction(const GaugeFileInfo& info) {
+  if (info.checksum.state == ChecksumVerdict::State::mismatch) return checksum_error(link_location(info), info.checksum);
+  for (const StatedNumber& one : info.stated) {
+    if (std::abs(one.found - one.value) <= one.allowed) continue;
+    return Error(ErrorCode::file,
+                 fmt::format("the header says {} = {:.12g}, but that of the links is {:.12g}; they may differ by {:.2g}",
+                             one.key, one.value, one.found, one.allowed),
+                 {.file = info.path, .byte = one.byte});
+  }
+  return {};
+}
+
+Location link_location(const GaugeFileInfo& info, std::int64_t links) {
+  const std::uint64_t offset = std::uint64_t(links) * 6U * unsigned(info.plain.rows) * unsigned(info.precision) / 8;
+  if (info.data.number > 0) return lime_location(info.path, info.data, offset);
+  return {.file = info.path, .byte = std::int64_t(info.plain.data_byte + offset)};
+}
+
+std::string gauge_real_name(const Dims& dims, std::int64_t real) {
+  const std::int64_t component = real % 18;
+  return fmt::format("{} (row {}, column {})", link_name(dims, real / gauge_reals, int(real % gauge_reals / 18)),
+                     component / 6, component / 2 % 3);
 }
 
 double link_tolerance(int precision) { return precision == 32 ? 1e-5 : 1e-10; }
@@ -214,13 +249,12 @@ void check_links(const GaugeFileInfo& info, const Unitarity& found) {
   if (!bad_square && found.determinant <= tolerance) return;
   const std::int64_t site = bad_square ? found.unitarity_site : found.determinant_site;
   const int direction = bad_square ? found.unitarity_direction : found.determinant_direction;
-  const std::uint64_t offset = std::uint64_t(site * 4 + direction) * 18 * std::uint64_t(info.precision) / 8;
   throw Error(ErrorCode::numerical,
               fmt::format("the links are not in SU(3): {} is {:.3g} at {}; a {}-bit file may have at most {:g}. "
                           "gauge.reunitarize: true projects the links on SU(3)",
                           bad_square ? "|U U^+ - 1|" : "|det U - 1|", bad_square ? found.unitarity : found.determinant,
                           link_name(info.dims, site, direction), info.precision, tolerance),
-              lime_location(info.path, info.data, offset));
+              link_location(info, site * 4 + direction));
 }
 
 Checksum write_gauge_file(const std::string& path, const HostLinks& links, const GaugeWriteOptions& options) {

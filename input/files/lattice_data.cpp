@@ -153,6 +153,41 @@ SiteData over_parts(const DataFormat& format, std::int64_t count, const Work& wo
   return found;
 }
 
+/// `concurrent`: whether several threads may read at once.
+SiteData read_by(const SiteReader& reader, bool concurrent, const DataFormat& format, Backend& backend,
+                 const UnpackSites& unpack) {
+  SiteData found;
+  const auto read_part = [&](std::byte* bytes, std::int64_t begin, std::int64_t end) {
+    WordSums words;
+    for_each_stretch(format, begin, end, [&](std::int64_t here, std::int64_t in_file, std::int64_t sites) {
+      words.add(reader(bytes + std::size_t(here - begin) * format.site_bytes(), in_file, sites));
+    });
+    return words;
+  };
+  const auto read_all = [&] {
+    Pieces pieces(format, backend);
+    for (std::int64_t piece = 0; piece < pieces.count(); ++piece) {
+      TransferBuffer& buffer = pieces.buffer(piece);
+      buffer.wait();
+      const std::int64_t first = pieces.first(piece), count = pieces.sites(piece);
+      if (!concurrent) found.words.add(read_part(buffer.host(), first, first + count));
+      found.add(over_parts(format, count, [&](std::int64_t begin, std::int64_t end) {
+        std::byte* const bytes = buffer.host() + std::size_t(begin) * format.site_bytes();
+        const WordSums words = concurrent ? read_part(bytes, first + begin, first + end) : WordSums{};
+        SiteData part = check_sites(format, bytes, first + begin, first + end);
+        part.words = words;
+        return part;
+      }));
+      buffer.send(pieces.bytes(piece));
+      unpack(buffer.device(), first, count);
+      buffer.record_use();
+    }
+    for (std::int64_t i = 0; i < pieces.buffers(); ++i) pieces.buffer(i).wait();
+  };
+  all_or_none(format.communicator(), read_all);
+  return of_all_ranks(format, found);
+}
+
 /// Calls pack for each piece, then finish(piece, its bytes) when they are there: while that works on one piece, the
 /// backend packs the next.
 template <class Finish>
@@ -247,6 +282,7 @@ PackSites pack_of(const DataFormat& format, const double* data) {
 
 void SiteData::add(const SiteData& part) {
   checksum.add(part.checksum);
+  words.add(part.words);
   if (part.not_finite < 0 || (not_finite >= 0 && not_finite < part.not_finite)) return;
   not_finite = part.not_finite;
   value = part.value;
@@ -276,33 +312,15 @@ void check_extents(const Dims& dims, const Location& where) {
 
 SiteData read_pieces(const LimeInput& file, const LimeRecord& record, const DataFormat& format, Backend& backend,
                      const UnpackSites& unpack) {
-  SiteData found;
-  const auto read_part = [&](std::byte* bytes, std::int64_t begin, std::int64_t end) {
-    for_each_stretch(format, begin, end, [&](std::int64_t here, std::int64_t in_file, std::int64_t sites) {
-      file.read(record, std::uint64_t(in_file) * format.site_bytes(),
-                bytes + std::size_t(here - begin) * format.site_bytes(), std::size_t(sites) * format.site_bytes());
-    });
+  const SiteReader from_record = [&](std::byte* bytes, std::int64_t first, std::int64_t count) {
+    file.read(record, std::uint64_t(first) * format.site_bytes(), bytes, std::size_t(count) * format.site_bytes());
+    return WordSums{};
   };
-  const auto read_all = [&] {
-    Pieces pieces(format, backend);
-    for (std::int64_t piece = 0; piece < pieces.count(); ++piece) {
-      TransferBuffer& buffer = pieces.buffer(piece);
-      buffer.wait();
-      const std::int64_t first = pieces.first(piece), count = pieces.sites(piece);
-      if (!file.concurrent()) read_part(buffer.host(), first, first + count);
-      found.add(over_parts(format, count, [&](std::int64_t begin, std::int64_t end) {
-        std::byte* const bytes = buffer.host() + std::size_t(begin) * format.site_bytes();
-        if (file.concurrent()) read_part(bytes, first + begin, first + end);
-        return check_sites(format, bytes, first + begin, first + end);
-      }));
-      buffer.send(pieces.bytes(piece));
-      unpack(buffer.device(), first, count);
-      buffer.record_use();
-    }
-    for (std::int64_t i = 0; i < pieces.buffers(); ++i) pieces.buffer(i).wait();
-  };
-  all_or_none(format.communicator(), read_all);
-  return of_all_ranks(format, found);
+  return read_by(from_record, file.concurrent(), format, backend, unpack);
+}
+
+SiteData read_pieces(const SiteReader& reader, const DataFormat& format, Backend& backend, const UnpackSites& unpack) {
+  return read_by(reader, true, format, backend, unpack);
 }
 
 Checksum write_pieces(LimeOutput& file, const DataFormat& format, Backend& backend, const PackSites& pack,

@@ -46,6 +46,7 @@ void check_extents(const Dims& dims, const Location& where);
 /// What moving found besides the numbers.
 struct SiteData {
   Checksum checksum;
+  WordSums words{};              ///< of sites from a SiteReader
   std::int64_t not_finite = -1;  ///< index in the file of the first real that is NaN or infinite, -1 without one
   double value = 0;              ///< that number
 
@@ -56,6 +57,9 @@ struct SiteData {
 /// Takes the sites [first, first + count) as they stand in the file from memory of the backend. It may return before
 /// its work is done, as all calls of a backend.
 using UnpackSites = std::function<void(const void* bytes, std::int64_t first, std::int64_t count)>;
+/// Puts the sites [first, first + count) of the file into memory of the host, in the form above whatever theirs is, and
+/// gives the sums of the words that it has read. Several threads call it at once.
+using SiteReader = std::function<WordSums(std::byte* bytes, std::int64_t first, std::int64_t count)>;
 /// Puts them there.
 using PackSites = std::function<void(void* bytes, std::int64_t first, std::int64_t count)>;
 /// The place of a real number, by its index, in words.
@@ -67,6 +71,9 @@ using RealName = std::function<std::string(std::int64_t)>;
 /// order, from the calling thread. The work of all calls is done when it returns.
 SiteData read_pieces(const LimeInput& file, const LimeRecord& record, const DataFormat& format, Backend& backend,
                      const UnpackSites& unpack);
+
+/// The same of sites that no record holds as they should be.
+SiteData read_pieces(const SiteReader& reader, const DataFormat& format, Backend& backend, const UnpackSites& unpack);
 
 /// Writes the data of a record that is begun and not ended, each piece as `pack` fills it, in rising order, from the
 /// calling thread. Errors: ErrorCode::numerical when a number is not finite, as one too large for 32 bits is not there.

@@ -41,7 +41,7 @@ Parameter make_gauge_block() {
   block.type = Type::group;
   block.help = "the gauge field: from a file or a start";
   block.members = {
-      {.name = "file", .type = Type::file_in, .help = "gauge file: ILDG or SciDAC in LIME"},
+      {.name = "file", .type = Type::file_in, .help = "gauge file: ILDG or SciDAC in LIME, NERSC archive, MILC v5"},
       {.name = "start",
        .type = Type::choice,
        .help = "cold: unit links; hot: random links; weak: exp(i epsilon H) with random Hermitian traceless H",

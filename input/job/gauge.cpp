@@ -16,8 +16,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json checksum_json(const Checksum& sum, const char* verdict) {
-  return {{"suma", fmt::format("{:08x}", sum.a)}, {"sumb", fmt::format("{:08x}", sum.b)}, {"verdict", verdict}};
+Json checksum_json(const Checksum& sum, const char* verdict, ChecksumKind kind = ChecksumKind::scidac) {
+  Json out = Json::object();
+  for (const auto& [name, digits] : named_sums(sum, kind)) out[name] = digits;
+  out["verdict"] = verdict;
+  return out;
 }
 
 const char* verdict_name(ChecksumVerdict::State state) {
@@ -50,9 +53,11 @@ LoadedGauge read_links(const Job& job, Backend& backend, const RankGrid& ranks) 
   gauge.origin = file.info.origin;
   if (!gauge.origin.empty()) gauge.report["origin"] = origin_json(gauge.origin);
   const ChecksumVerdict& verdict = file.info.checksum;
-  gauge.report["checksum"] = checksum_json(verdict.computed, verdict_name(verdict.state));
+  gauge.report["checksum"] = checksum_json(verdict.computed, verdict_name(verdict.state), verdict.kind);
   if (verdict.state == ChecksumVerdict::State::mismatch) {
     gauge.warnings.push_back(fmt::format("{}: checksum {}", file.info.path, to_string(verdict)));
+  } else if (const std::optional<Error> error = contradiction(file.info)) {
+    gauge.warnings.push_back(error->what());
   }
   if (verdict.state == ChecksumVerdict::State::missing) {
     gauge.warnings.push_back(fmt::format("{}: no checksum: the data cannot be verified", file.info.path));
@@ -68,8 +73,8 @@ LoadedGauge read_links(const Job& job, Backend& backend, const RankGrid& ranks) 
     check_links(file.info, seen.unitarity);
   }
   add_observables(gauge, seen);
-  // Links of a 64-bit file that nothing changed: reading has summed up the same bytes.
-  gauge.checksum = to_string(project || file.info.precision != 64 ? checksum_of(links) : verdict.computed);
+  // Where nothing changed the links, reading may have summed up the same bytes.
+  gauge.checksum = to_string(!project && file.info.links_sum ? *file.info.links_sum : checksum_of(links));
   gauge.lattice = std::move(file.lattice);
   gauge.links = std::move(file.links);
   return gauge;
@@ -136,8 +141,7 @@ LoadedGauge held_gauge(std::shared_ptr<const Lattice> lattice, std::shared_ptr<c
 
 Dims gauge_dims(const Job& job) {
   if (!job.gauge->has("file")) return job.gauge->integer4("dims");
-  const LimeInput file(job.input_path(job.gauge->text("file")).string());
-  return locate_gauge_field(file).dims;
+  return gauge_file_info(job.input_path(job.gauge->text("file")).string()).dims;
 }
 
 }  // namespace quadrille

@@ -43,7 +43,7 @@ LoadedGauge held_gauge(std::shared_ptr<const Lattice> lattice, std::shared_ptr<c
 nlohmann::ordered_json origin_json(const LinkOrigin& origin);
 
 /// Extents that the job's gauge block stands for, from its file's records where it names one.
-/// Errors: those of locate_gauge_field.
+/// Errors: those of gauge_file_info.
 Dims gauge_dims(const Job& job);
 
 }  // namespace quadrille

@@ -32,18 +32,18 @@ int to_int(std::int64_t value, const char* what, const Location& where) {
 void demand_checksum(const LimeInput& file, const LimeRecord& data, const ChecksumVerdict& verdict,
                      const ChecksumDemand& demand) {
   if (verdict.state != ChecksumVerdict::State::mismatch) return;
-  const Error error = checksum_error(file, data, verdict);
+  const Error error = checksum_error(lime_location(file.path(), data), verdict);
   if (demand.verify) throw Error(error.code(), fmt::format("{} ({})", error.message(), demand.way_out), error.where());
   log().warn("{}", error.what());
 }
 
 }  // namespace
 
-Error checksum_error(const LimeInput& file, const LimeRecord& data, const ChecksumVerdict& mismatch) {
+Error checksum_error(const Location& data, const ChecksumVerdict& mismatch) {
   return Error(ErrorCode::file,
                fmt::format("checksum mismatch: the file says {}, but the data give {}; the file is damaged",
-                           to_string(mismatch.stored), to_string(mismatch.computed)),
-               lime_location(file.path(), data));
+                           to_string(mismatch.stored, mismatch.kind), to_string(mismatch.computed, mismatch.kind)),
+               data);
 }
 
 std::optional<ScidacRecord> scidac_record(const LimeInput& file, const LimeRecord& data) {
@@ -91,12 +91,12 @@ std::string text_beside(const LimeInput& file, const LimeRecord& data, const cha
 
 std::string to_string(const ChecksumVerdict& verdict) {
   switch (verdict.state) {
-    case ChecksumVerdict::State::ok: return fmt::format("ok ({})", to_string(verdict.stored));
-    case ChecksumVerdict::State::missing: return fmt::format("missing (computed {})", to_string(verdict.computed));
+    case ChecksumVerdict::State::ok: return fmt::format("ok ({})", to_string(verdict.stored, verdict.kind));
+    case ChecksumVerdict::State::missing: return fmt::format("missing (computed {})", to_string(verdict.computed, verdict.kind));
     case ChecksumVerdict::State::mismatch: break;
   }
-  return fmt::format("mismatch (the file says {}; the data give {})", to_string(verdict.stored),
-                     to_string(verdict.computed));
+  return fmt::format("mismatch (the file says {}; the data give {})", to_string(verdict.stored, verdict.kind),
+                     to_string(verdict.computed, verdict.kind));
 }
 
 ChecksumVerdict judge_checksum(const LimeInput& file, const LimeRecord& data, const Checksum& computed) {

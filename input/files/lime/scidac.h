@@ -41,6 +41,7 @@ struct ChecksumVerdict {
   enum class State { ok, missing, mismatch } state = State::missing;
   Checksum computed{};
   Checksum stored{};
+  ChecksumKind kind = ChecksumKind::scidac;
 };
 /// "ok (suma .., sumb ..)", "missing (computed ..)", "mismatch (..)".
 std::string to_string(const ChecksumVerdict& verdict);
@@ -48,8 +49,8 @@ std::string to_string(const ChecksumVerdict& verdict);
 /// Compares with the scidac-checksum record of `data`'s message, or the next one before other data.
 ChecksumVerdict judge_checksum(const LimeInput& file, const LimeRecord& data, const Checksum& computed);
 
-/// The error of a mismatch, for `data`.
-Error checksum_error(const LimeInput& file, const LimeRecord& data, const ChecksumVerdict& mismatch);
+/// The error of a mismatch, for the data that are there.
+Error checksum_error(const Location& data, const ChecksumVerdict& mismatch);
 
 /// What a field is, for reading it and for the words of errors.
 struct FileField {

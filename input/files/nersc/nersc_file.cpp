@@ -1,0 +1,195 @@
+#include "input/files/nersc/nersc_file.h"
+
+#include "core/parameters/parameter_values.h"
+#include "input/files/plain_links.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <string>
+
+namespace quadrille {
+namespace {
+
+/// The lines of the header.
+class NerscHeader {
+ public:
+  struct Value {
+    std::string text;
+    std::int64_t byte = 0;  ///< of its line
+  };
+
+  explicit NerscHeader(const InputFile& file) : file_(file) {
+    constexpr std::size_t most = 1 << 16;
+    std::string text(std::size_t(std::min<std::uint64_t>(file.size(), most)), ' ');
+    file.read(0, text.data(), text.size());
+    for (std::size_t at = 0;;) {
+      const std::size_t end = text.find('\n', at);
+      if (end == std::string::npos) fail_in_header(file, "the header has no line END_HEADER");
+      const std::string line = trimmed(text.substr(at, end - at));
+      const auto byte = std::int64_t(at);
+      at = end + 1;
+      if (line == "END_HEADER") {
+        bytes_ = at;
+        return;
+      }
+      const std::size_t equals = line.find('=');
+      if (equals != std::string::npos)
+        values_.try_emplace(trimmed(line.substr(0, equals)), Value{trimmed(line.substr(equals + 1)), byte});
+    }
+  }
+
+  std::uint64_t bytes() const { return bytes_; }
+  /// Empty where there is none.
+  Value value(const std::string& key) const {
+    const auto found = values_.find(key);
+    return found == values_.end() ? Value{} : found->second;
+  }
+  [[noreturn]] void fail(const std::string& message, const Value& at) const {
+    fail_in_header(file_, message, at.byte);
+  }
+  HeaderExtents extents() const {
+    HeaderExtents dims{};
+    for (std::size_t mu = 0; mu < 4; ++mu) {
+      const std::string key = fmt::format("DIMENSION_{}", mu + 1);
+      const Value found = value(key);
+      const std::optional<std::int64_t> extent = parse_integer(found.text);
+      if (!extent || *extent < 0)
+        fail(fmt::format("the header has {} = '{}', which is no extent", key, found.text), found);
+      dims[mu] = std::uint64_t(*extent);
+    }
+    check_header_extents(file_, dims);
+    return dims;
+  }
+
+ private:
+  static std::string trimmed(const std::string& text) {
+    const std::size_t first = text.find_first_not_of(" \t\r");
+    return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+  }
+
+  const InputFile& file_;
+  std::map<std::string, Value> values_;
+  std::uint64_t bytes_ = 0;
+};
+
+struct NumberFormat {
+  const char* name;
+  int bits;
+  bool big_endian;
+};
+constexpr NumberFormat number_formats[] = {{"IEEE32", 32, false},      {"IEEE32BIG", 32, true},
+                                           {"IEEE32LITTLE", 32, false}, {"IEEE64", 64, false},
+                                           {"IEEE64BIG", 64, true},     {"IEEE64LITTLE", 64, false}};
+
+/// What the header says of the numbers after it.
+struct NerscLinks {
+  HeaderExtents dims{};
+  int rows = 0;
+  NumberFormat numbers{};
+};
+
+NerscLinks links_of(const InputFile& file, const NerscHeader& header) {
+  NerscLinks links;
+  const NerscHeader::Value datatype = header.value("DATATYPE"), number = header.value("FLOATING_POINT");
+  const bool whole = datatype.text == "4D_SU3_GAUGE_3x3" || datatype.text == "4D_SU3_GAUGE_3X3";
+  if (!whole && datatype.text != "4D_SU3_GAUGE")
+    header.fail(
+        fmt::format("DATATYPE is '{}': that of a gauge field is 4D_SU3_GAUGE or 4D_SU3_GAUGE_3x3", datatype.text),
+        datatype);
+  links.rows = whole ? 3 : 2;
+  const auto* const found = std::find_if(std::begin(number_formats), std::end(number_formats),
+                                         [&](const NumberFormat& one) { return one.name == number.text; });
+  if (found == std::end(number_formats))
+    header.fail(fmt::format("FLOATING_POINT is '{}': it must be IEEE32 or IEEE64, with BIG or LITTLE", number.text),
+                number);
+  links.numbers = *found;
+  links.dims = header.extents();
+  check_links_size(file, header.bytes(), links.dims, 6 * links.rows, links.numbers.bits);
+  return links;
+}
+
+/// The checksum of the header; nothing where it has none.
+std::optional<std::uint32_t> sum_of(const NerscHeader& header) {
+  const NerscHeader::Value stored = header.value("CHECKSUM");
+  if (stored.text.empty()) return {};
+  std::string_view digits = stored.text;
+  if (digits.starts_with("0x")) digits.remove_prefix(2);
+  std::uint32_t sum = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), sum, 16);
+  if (error != std::errc{} || end != digits.data() + digits.size())
+    header.fail(fmt::format("CHECKSUM is '{}': it must be at most 8 hexadecimal digits", stored.text), stored);
+  return sum;
+}
+
+/// Half a unit of the last digit of a number that is one.
+double rounding_of(const std::string& text) {
+  const std::size_t mantissa = std::min(text.find_first_of("eE"), text.size()), point = text.find('.');
+  const auto decimals = point < mantissa ? double(mantissa - point - 1) : 0.0;
+  const double exponent = mantissa < text.size() ? std::atof(text.c_str() + mantissa + 1) : 0;
+  return 0.5 * std::pow(10.0, exponent - decimals);
+}
+
+void add_stated(const NerscHeader& header, const char* key, double GaugeObservables::*of, GaugeFileInfo& info) {
+  const NerscHeader::Value stated = header.value(key);
+  if (stated.text.empty()) return;
+  const std::optional<double> number = parse_real(stated.text);
+  if (!number) header.fail(fmt::format("{} is '{}', which is no number", key, stated.text), stated);
+  info.stated.push_back({.key = key,
+                         .of = of,
+                         .value = *number,
+                         .allowed = link_tolerance(info.precision) + rounding_of(stated.text),
+                         .byte = stated.byte});
+}
+
+}  // namespace
+
+HeaderLines nersc_header(const InputFile& file) {
+  const NerscHeader header(file);
+  const NerscLinks links = links_of(file, header);
+  HeaderLines lines = {{"content", fmt::format("gauge field ({} rows of each link)", links.rows == 3 ? "three" : "two")},
+                       {"dims", extents_line(links.dims)},
+                       {"precision", fmt::format("{} bits ({})", links.numbers.bits, links.numbers.name)}};
+  constexpr std::pair<const char*, const char*> shown[] = {{"ensemble", "ENSEMBLE_ID"},
+                                                           {"label", "ENSEMBLE_LABEL"},
+                                                           {"sequence", "SEQUENCE_NUMBER"},
+                                                           {"creator", "CREATOR"},
+                                                           {"created", "CREATION_DATE"}};
+  for (const auto& [name, key] : shown) {
+    const std::string value = header.value(key).text;
+    if (!value.empty()) lines.emplace_back(name, value);
+  }
+  const char* title = "stated";
+  for (const char* key : {"PLAQUETTE", "LINK_TRACE", "CHECKSUM"}) {
+    const std::string value = header.value(key).text;
+    if (value.empty()) continue;
+    lines.emplace_back(title, fmt::format("{} = {}", key, value));
+    title = "";
+  }
+  return lines;
+}
+
+GaugeFileInfo nersc_gauge(const InputFile& file) {
+  const NerscHeader header(file);
+  const NerscLinks links = links_of(file, header);
+  GaugeFileInfo info;
+  info.path = file.path();
+  info.format = "nersc";
+  info.precision = links.numbers.bits;
+  info.dims = even_dims(file, links.dims);
+  info.plain = {.data_byte = header.bytes(), .rows = links.rows, .big_endian = links.numbers.big_endian};
+  info.checksum.kind = ChecksumKind::nersc;
+  if (const std::optional<std::uint32_t> sum = sum_of(header)) {
+    info.checksum.state = ChecksumVerdict::State::ok;  // judged when the links are read
+    info.checksum.stored = {*sum, 0};
+  }
+  add_stated(header, "PLAQUETTE", &GaugeObservables::plaquette, info);
+  add_stated(header, "LINK_TRACE", &GaugeObservables::link_trace, info);
+  return info;
+}
+
+}  // namespace quadrille
