@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-
 namespace quadrille {
 
 void fail_in_header(const InputFile& file, const std::string& message, std::int64_t byte) {
@@ -100,11 +99,12 @@ HeaderLines elsi_header(const InputFile& file) {
                      electrons = elsi_word(start.data(), elsi::electron_count);
   const std::uint64_t bytes = elsi_size(start.data());
   if (bytes != file.size()) {
-    fail_in_header(file,
-         fmt::format(
-             "{} columns and {} elements do not make a file of {} bytes: it is cut short, or its header is wrong", n,
-             elements, file.size()),
-         8 * elsi::size);
+    fail_in_header(
+        file,
+        fmt::format(
+            "{} columns and {} elements do not make a file of {} bytes: it is cut short, or its header is wrong", n,
+            elements, file.size()),
+        8 * elsi::size);
   }
   HeaderLines lines = {
       {"content", fmt::format("sparse matrix of {} numbers",

@@ -65,12 +65,13 @@ struct FileFormat {
 };
 
 /// In the order in which they are tried: those without a magic number last.
-constexpr FileFormat formats[] = {{FileKind::lime, "LIME", true, is_lime, nullptr, {locate_lime_gauge, read_lime_gauge}},
-                                  {FileKind::nersc, "NERSC archive", true, is_nersc, nersc_header, after_header<nersc_gauge>},
-                                  {FileKind::milc, "MILC v5", true, is_milc, milc_header, after_header<milc_gauge>},
-                                  {FileKind::hdf5, "HDF5", false, is_hdf5, nullptr},
-                                  {FileKind::elsi_csc, "ELSI CSC", false, is_elsi_csc, elsi_header},
-                                  {FileKind::openqcd, "openQCD", true, is_openqcd, openqcd_header}};
+constexpr FileFormat formats[] = {
+    {FileKind::lime, "LIME", true, is_lime, nullptr, {locate_lime_gauge, read_lime_gauge}},
+    {FileKind::nersc, "NERSC archive", true, is_nersc, nersc_header, after_header<nersc_gauge>},
+    {FileKind::milc, "MILC v5", true, is_milc, milc_header, after_header<milc_gauge>},
+    {FileKind::hdf5, "HDF5", false, is_hdf5, nullptr},
+    {FileKind::elsi_csc, "ELSI CSC", false, is_elsi_csc, elsi_header},
+    {FileKind::openqcd, "openQCD", true, is_openqcd, openqcd_header}};
 
 FileKind kind_of(const Start& start) {
   for (const FileFormat& format : formats) {

@@ -218,13 +218,15 @@ GaugeFile read_lime_gauge(const std::string& path, const GaugeReadOptions& optio
 }
 
 std::optional<Error> contradiction(const GaugeFileInfo& info) {
-  if (info.checksum.state == ChecksumVerdict::State::mismatch) return checksum_error(link_location(info), info.checksum);
+  if (info.checksum.state == ChecksumVerdict::State::mismatch)
+    return checksum_error(link_location(info), info.checksum);
   for (const StatedNumber& one : info.stated) {
     if (std::abs(one.found - one.value) <= one.allowed) continue;
-    return Error(ErrorCode::file,
-                 fmt::format("the header says {} = {:.12g}, but that of the links is {:.12g}; they may differ by {:.2g}",
-                             one.key, one.value, one.found, one.allowed),
-                 {.file = info.path, .byte = one.byte});
+    return Error(
+        ErrorCode::file,
+        fmt::format("the header says {} = {:.12g}, but that of the links is {:.12g}; they may differ by {:.2g}",
+                    one.key, one.value, one.found, one.allowed),
+        {.file = info.path, .byte = one.byte});
   }
   return {};
 }

@@ -1,5 +1,5 @@
-// Gauge fields in files: in LIME, ILDG (in QIO's or tmLQCD's order of records) and SciDAC without ILDG records; those of
-// other formats by the readers in the table of file_kind.cpp. ILDG is written.
+// Gauge fields in files: in LIME, ILDG (in QIO's or tmLQCD's order of records) and SciDAC without ILDG records; those
+// of other formats by the readers in the table of file_kind.cpp. ILDG is written.
 //
 // Links are read as they stand, to double precision, straight into the gauge store of a backend; nothing is projected
 // on SU(3) unless GaugeStore::project() is called.
@@ -52,11 +52,11 @@ struct GaugeFileInfo {
   PlainLinks plain;  ///< of that one
   std::vector<StatedNumber> stated;
   ChecksumVerdict checksum;
-  std::string lfn;         ///< ildg-data-lfn; this and the others are empty when the file has none
-  std::string file_xml;    ///< scidac-file-xml
-  std::string record_xml;  ///< scidac-record-xml
-  std::string xlf_info;    ///< xlf-info
-  LinkOrigin origin;       ///< of a file that this program wrote
+  std::string lfn;                    ///< ildg-data-lfn; this and the others are empty when the file has none
+  std::string file_xml;               ///< scidac-file-xml
+  std::string record_xml;             ///< scidac-record-xml
+  std::string xlf_info;               ///< xlf-info
+  LinkOrigin origin;                  ///< of a file that this program wrote
   std::optional<Checksum> links_sum;  ///< checksum_of() the links, where reading has found it
 };
 

@@ -56,8 +56,8 @@ void to_ildg(const std::byte* from, std::byte* to, std::int64_t links, const Pla
     Matrix3 u;
     for (std::size_t i = 0; i < reals / 2; ++i) {
       const auto real = [&](std::size_t part) {
-        return double(std::bit_cast<Real>(
-            stored_word<Word>(from, std::size_t(link) * reals + 2 * i + part, form.big_endian)));
+        return double(
+            std::bit_cast<Real>(stored_word<Word>(from, std::size_t(link) * reals + 2 * i + part, form.big_endian)));
       };
       u[i] = Complex(real(0), real(1));
     }
@@ -85,8 +85,7 @@ void judge(GaugeFile& loaded, const SiteData& found) {
   ChecksumVerdict& verdict = loaded.info.checksum;
   verdict.computed = verdict.kind == ChecksumKind::milc ? found.words.rotated : Checksum{found.words.sum, 0};
   using State = ChecksumVerdict::State;
-  if (verdict.state != State::missing)
-    verdict.state = verdict.stored == verdict.computed ? State::ok : State::mismatch;
+  if (verdict.state != State::missing) verdict.state = verdict.stored == verdict.computed ? State::ok : State::mismatch;
   loaded.info.links_sum = found.checksum;
 }
 
@@ -105,8 +104,8 @@ void demand_agreement(const GaugeFileInfo& info, const GaugeReadOptions& options
   const std::optional<Error> error = contradiction(info);
   if (!error) return;
   if (options.verify_checksum)
-    throw Error(error->code(),
-                fmt::format("{} (gauge.verify_checksum: false makes this a warning)", error->message()), error->where());
+    throw Error(error->code(), fmt::format("{} (gauge.verify_checksum: false makes this a warning)", error->message()),
+                error->where());
   log().warn("{}", error->what());
 }
 

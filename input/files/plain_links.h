@@ -18,12 +18,11 @@ GaugeFile read_plain_links(const InputFile& file, GaugeFileInfo info, const Gaug
 
 /// The reader of a format, by what understands its header.
 template <GaugeFileInfo (*header)(const InputFile& file)>
-constexpr GaugeReader after_header = {
-    [](const std::string& path) { return header(InputFile(path)); },
-    [](const std::string& path, const GaugeReadOptions& options) {
-      const InputFile file(path);
-      return read_plain_links(file, header(file), options);
-    }};
+constexpr GaugeReader after_header = {[](const std::string& path) { return header(InputFile(path)); },
+                                      [](const std::string& path, const GaugeReadOptions& options) {
+                                        const InputFile file(path);
+                                        return read_plain_links(file, header(file), options);
+                                      }};
 
 /// The extents of a header, checked to be even, besides.
 Dims even_dims(const InputFile& file, const HeaderExtents& extents);

@@ -3,6 +3,7 @@
 
 #include "input/files/gauge_file.h"
 #include "tests/input/files/lime_testing.h"
+#include "tests/testing/plain_links.h"
 
 namespace quadrille {
 namespace {
@@ -51,6 +52,31 @@ TEST_F(GaugeTest, TheChecksumIsThatOfTheLinksIn64Bits) {
         "suma " + report["suma"].get<std::string>() + ", sumb " + report["sumb"].get<std::string>();
     EXPECT_EQ(told == loaded.checksum, gauge.find("single") == gauge.npos && gauge.find("scaled") == gauge.npos);
   }
+}
+
+TEST_F(GaugeTest, FilesOfOtherFormatsAreGaugeFields) {
+  auto generator = fresh_generator();
+  const HostLinks links = random_links({4, 4, 4, 6}, generator);
+  const std::string nersc = nersc_bytes(links, {2, "IEEE32BIG"});
+  write_bytes(folder_.file("a.nersc"), nersc);
+  write_bytes(folder_.file("a.milc"), milc_bytes(links, false));
+  for (const std::string file : {"a.nersc", "a.milc"}) {
+    for (const bool project : {false, true}) {
+      const LoadedGauge loaded = load("file: " + file + (project ? ", reunitarize: true" : ""));
+      EXPECT_EQ(loaded.checksum, stored(loaded.links->host_links()));
+      EXPECT_EQ(loaded.report["format"], file.substr(2));
+      EXPECT_EQ(loaded.report["checksum"]["verdict"], "ok");
+      EXPECT_TRUE(loaded.report["checksum"].contains(file == "a.nersc" ? "sum" : "sum29"));
+      EXPECT_EQ(loaded.warnings.size(), project ? 1u : 0u);
+    }
+  }
+  std::string other = nersc;
+  other.replace(other.find("PLAQUETTE = ") + 12, 3, "9.9");
+  write_bytes(folder_.file("a.nersc"), other);
+  expect_error([this] { (void)load("file: a.nersc"); }, {"the header says PLAQUETTE = 9.9"});
+  const LoadedGauge loaded = load("file: a.nersc, verify_checksum: false");
+  ASSERT_EQ(loaded.warnings.size(), 1u);
+  EXPECT_NE(loaded.warnings[0].find("the header says PLAQUETTE = 9.9"), std::string::npos);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "input/files/propagator_file.h"
 #include "tests/input/files/lime_testing.h"
 #include "tests/input/host_propagator.h"
+#include "tests/testing/plain_links.h"
 
 #include <array>
 #include <cstring>
@@ -96,6 +97,21 @@ TEST_F(InfoTest, TellsOfAPropagator) {
 
 constexpr const char* not_read = "only the header was read";
 
+TEST_F(InfoTest, ReadsTheLinksOfOtherFormats) {
+  auto generator = fresh_generator();
+  const HostLinks links = random_links({2, 4, 6, 2}, generator);
+  std::string bytes = nersc_bytes(links, {3, "IEEE64LITTLE"});
+  write_bytes(folder_.file("n"), bytes);
+  expect_info(folder_.file("n"), {"NERSC archive", "three rows", "2 4 6 2 (x y z t)", "64 bits (IEEE64LITTLE)",
+                                  "checksum      ok (sum ", "zt  ", "|U U^+ - 1| at most", "in SU(3)"});
+  bytes.replace(bytes.find("PLAQUETTE = ") + 12, 3, "9.9");
+  write_bytes(folder_.file("n"), bytes);
+  expect_info(folder_.file("n"), {"checksum      ok (sum ", "in SU(3)"}, {"the header says PLAQUETTE = "});
+  write_bytes(folder_.file("m"), milc_bytes(links, true));
+  expect_info(folder_.file("m"),
+              {"MILC v5", "2 4 6 2 (x y z t)", "32 bits (big-endian)", "checksum      ok (sum29 ", "zt  ", "in SU(3)"});
+}
+
 TEST_F(InfoTest, ShowsTheHeaderOfANerscArchive) {
   const std::string head =
       "BEGIN_HEADER\nHDR_VERSION = 1.0\nDATATYPE = 4D_SU3_GAUGE\nDIMENSION_1 = 2\nDIMENSION_2 = 4\n"
@@ -104,10 +120,12 @@ TEST_F(InfoTest, ShowsTheHeaderOfANerscArchive) {
   const std::string links(2 * 4 * 2 * 6 * 4 * 12 * 4, 'x');
   const std::string file = folder_.file("n");
   write_bytes(file, head + links);
-  expect_info(file,
-              {"NERSC archive", "two rows", "2 4 2 6 (x y z t)", "32 bits (IEEE32BIG)", "plaquette     0.5625\n",
-               "link trace    0.25\n", "checksum      7f00aa\n", "creator       \\x1b[31mA = B\n"},
-              {file, not_read});
+  expect_info(
+      file,
+      {"NERSC archive", "two rows", "2 4 2 6 (x y z t)", "32 bits (IEEE32BIG)",
+       "stated        PLAQUETTE = 0.5625\n              LINK_TRACE = 0.25\n              CHECKSUM = 7f00aa\n",
+       "creator       \\x1b[31mA = B\n", "checksum      mismatch (the file says sum 007f00aa; ", "NOT in SU(3)"},
+      {file, "checksum mismatch"});
   write_bytes(file, head + links.substr(1));
   expect_info(file, {"NERSC"}, {file, "18431 bytes follow the header", "2 x 4 x 2 x 6 lattice take 18432"});
   for (const auto& [from, to, problem] : {std::array{"DIMENSION_4 = 6", "DIMENSION_4 = six", "DIMENSION_4 = 'six'"},
@@ -137,8 +155,8 @@ TEST_F(InfoTest, ShowsTheHeaderOfAMilcFile) {
     write_bytes(file, bytes);
     expect_info(file,
                 {"MILC v5", "2 4 2 6 (x y z t)", big ? "big-endian" : "little-endian", "created       Thu Feb 12\n",
-                 "sum29 12345678, sum31 00abcdef"},
-                {file, not_read});
+                 "stated        sum29 12345678, sum31 00abcdef\n", "checksum      mismatch", "NOT in SU(3)"},
+                {file, "checksum mismatch"});
     write_bytes(file, bytes + "x");
     expect_info(file, {"MILC v5"}, {"27649 bytes follow the header", "take 27648"});
     write_bytes(file, bytes.substr(0, 50));
@@ -222,12 +240,12 @@ TEST_F(InfoTest, TellsOfEveryRealFile) {
   expect_info(*data_file("lat.sample.l4444.ildg"), {"32 bits", "lfn://USQCD/MILC", "0.59485015894715", "in SU(3)"});
   expect_info(*data_file("lat.sample.l4444.scidac"), {"SciDAC without ILDG records", "0.59485015894715"});
   expect_info(*data_file("lat.sample.l4444"),
-              {"MILC v5", "4 4 4 4 (x y z t)", "Thu Feb 12 13:40:21 1998", "sum29 02352c05, sum31 d137321d"},
-              {not_read});
+              {"MILC v5", "4 4 4 4 (x y z t)", "Thu Feb 12 13:40:21 1998", "ok (sum29 02352c05, sum31 d137321d)",
+               "plaquette     0.59485015894715", "in SU(3)"});
   expect_info(*data_file("t_nersc.cfg"),
-              {"NERSC archive", "two rows", "4 4 4 4 (x y z t)", "IEEE32BIG", "plaquette     0.0382422893\n",
-               "link trace    0.4630322094\n", "checksum      717938df\n", "creator       SZIN\n"},
-              {not_read});
+              {"NERSC archive", "two rows", "4 4 4 4 (x y z t)", "IEEE32BIG", "PLAQUETTE = 0.0382422893\n",
+               "LINK_TRACE = 0.4630322094\n", "CHECKSUM = 717938df\n", "creator       SZIN\n", "ok (sum 717938df)",
+               "plaquette     0.03824228932", "in SU(3)"});
 }
 
 }  // namespace

@@ -347,7 +347,7 @@ TEST_F(JobTest, SchemaAndHelpComeFromTheTables) {
   EXPECT_THAT(help_text({"source", "point"}), HasSubstr("count: whole number"));
   EXPECT_THAT(help_text({"source", "point"}), HasSubstr("(task solver_study only)"));
   EXPECT_THAT(help_text({"operator", "wilson"}), HasSubstr("D psi(x) = ")) << "where M is";
-  EXPECT_THAT(help_text({"gauge", "file"}), HasSubstr("ILDG or SciDAC in LIME\n"));
+  EXPECT_THAT(help_text({"gauge", "file"}), HasSubstr("ILDG or SciDAC in LIME, NERSC archive, MILC v5\n"));
   EXPECT_THROW(help_text({"operator", "wilsen"}), Error);
   EXPECT_THROW(help_text({"gauge", "dims", "x"}), Error);
 }

@@ -5,10 +5,12 @@
 #include "input/files/propagator_file.h"
 #include "tests/dirac/dirac_testing.h"
 #include "tests/ranks/ranks_testing.h"
+#include "tests/testing/plain_links.h"
 #include "tests/testing/temporary_folder.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -76,6 +78,45 @@ TEST(RankFiles, LinksAreTheSameBytesOnEveryGrid) {
       if (bits == 64) {
         EXPECT_EQ(back.links->host_links().data, GaugeStore(*back.lattice, start, backend()).host_links().data);
         EXPECT_EQ(checksum_of(*back.links), expected);
+      }
+    }
+  }
+}
+
+TEST(RankFiles, LinksOfOtherFormatsAreTheSameOnEveryGrid) {
+  const SharedFolder folder;
+  const Lattice whole(divided_dims);
+  const HostLinks links = GaugeStore(whole, GaugeStart::hot(testing::shared_seed())).host_links();
+  const std::vector<std::string> files = {testing::nersc_bytes(links, {2, "IEEE32BIG"}),
+                                          testing::nersc_bytes(links, {3, "IEEE64LITTLE"}),
+                                          testing::milc_bytes(links, true)};
+  for (std::size_t n = 0; n < files.size(); ++n) {
+    const std::string path = folder.file("links" + std::to_string(n)), damaged = path + "damaged";
+    if (ranks().rank() == 0) {
+      std::ofstream(path, std::ios::binary) << files[n];
+      std::string bytes = files[n];
+      bytes[bytes.size() - 9] = char(bytes[bytes.size() - 9] ^ 1);  // in the part of the last rank
+      std::ofstream(damaged, std::ios::binary) << bytes;
+    }
+    testing::all_ranks()->barrier();
+    const GaugeFile alone = read_gauge_file(path);
+    const HostLinks expected = alone.links->host_links();
+    for (const Dims& grid : testing::some_grids(3)) {
+      const GaugeFile divided = read_gauge_file(path, {.backend = &backend(), .ranks = grid_of(grid)});
+      EXPECT_EQ(divided.info.checksum.state, ChecksumVerdict::State::ok) << grid_text(grid);
+      EXPECT_EQ(divided.info.checksum.computed, alone.info.checksum.computed);
+      EXPECT_EQ(divided.info.links_sum, alone.info.links_sum);
+      EXPECT_EQ(divided.info.links_sum, checksum_of(*divided.links));
+      const HostLinks found = divided.links->host_links();
+      for (std::int64_t site = 0; site < divided.lattice->volume(); ++site) {
+        const std::int64_t global = divided.lattice->global_site(divided.lattice->coordinates(site));
+        ASSERT_TRUE(std::equal(found.link(site, 0), found.link(site, 0) + 36, expected.link(global, 0))) << site;
+      }
+      try {
+        (void)read_gauge_file(damaged, {.backend = &backend(), .ranks = grid_of(grid)});
+        ADD_FAILURE() << "read";
+      } catch (const Error& error) {
+        EXPECT_NE(error.message().find("checksum mismatch"), std::string::npos) << error.message();
       }
     }
   }

@@ -92,7 +92,8 @@ std::string text_beside(const LimeInput& file, const LimeRecord& data, const cha
 std::string to_string(const ChecksumVerdict& verdict) {
   switch (verdict.state) {
     case ChecksumVerdict::State::ok: return fmt::format("ok ({})", to_string(verdict.stored, verdict.kind));
-    case ChecksumVerdict::State::missing: return fmt::format("missing (computed {})", to_string(verdict.computed, verdict.kind));
+    case ChecksumVerdict::State::missing:
+      return fmt::format("missing (computed {})", to_string(verdict.computed, verdict.kind));
     case ChecksumVerdict::State::mismatch: break;
   }
   return fmt::format("mismatch (the file says {}; the data give {})", to_string(verdict.stored, verdict.kind),

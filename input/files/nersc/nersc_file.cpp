@@ -49,9 +49,7 @@ class NerscHeader {
     const auto found = values_.find(key);
     return found == values_.end() ? Value{} : found->second;
   }
-  [[noreturn]] void fail(const std::string& message, const Value& at) const {
-    fail_in_header(file_, message, at.byte);
-  }
+  [[noreturn]] void fail(const std::string& message, const Value& at) const { fail_in_header(file_, message, at.byte); }
   HeaderExtents extents() const {
     HeaderExtents dims{};
     for (std::size_t mu = 0; mu < 4; ++mu) {
@@ -82,9 +80,8 @@ struct NumberFormat {
   int bits;
   bool big_endian;
 };
-constexpr NumberFormat number_formats[] = {{"IEEE32", 32, false},      {"IEEE32BIG", 32, true},
-                                           {"IEEE32LITTLE", 32, false}, {"IEEE64", 64, false},
-                                           {"IEEE64BIG", 64, true},     {"IEEE64LITTLE", 64, false}};
+constexpr NumberFormat number_formats[] = {{"IEEE32", 32, false}, {"IEEE32BIG", 32, true}, {"IEEE32LITTLE", 32, false},
+                                           {"IEEE64", 64, false}, {"IEEE64BIG", 64, true}, {"IEEE64LITTLE", 64, false}};
 
 /// What the header says of the numbers after it.
 struct NerscLinks {
@@ -151,9 +148,10 @@ void add_stated(const NerscHeader& header, const char* key, double GaugeObservab
 HeaderLines nersc_header(const InputFile& file) {
   const NerscHeader header(file);
   const NerscLinks links = links_of(file, header);
-  HeaderLines lines = {{"content", fmt::format("gauge field ({} rows of each link)", links.rows == 3 ? "three" : "two")},
-                       {"dims", extents_line(links.dims)},
-                       {"precision", fmt::format("{} bits ({})", links.numbers.bits, links.numbers.name)}};
+  HeaderLines lines = {
+      {"content", fmt::format("gauge field ({} rows of each link)", links.rows == 3 ? "three" : "two")},
+      {"dims", extents_line(links.dims)},
+      {"precision", fmt::format("{} bits ({})", links.numbers.bits, links.numbers.name)}};
   constexpr std::pair<const char*, const char*> shown[] = {{"ensemble", "ENSEMBLE_ID"},
                                                            {"label", "ENSEMBLE_LABEL"},
                                                            {"sequence", "SEQUENCE_NUMBER"},

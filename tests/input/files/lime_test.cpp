@@ -185,8 +185,8 @@ TEST_F(LimeTest, WrongFlags) {
 TEST_F(LimeTest, WhatIsNotLime) {
   expect_bad("", {"byte 0", "the file is empty"});
   expect_bad("some text that is no lattice", {"byte 0", "not a LIME file", "73 6f 6d 65"});
-  expect_bad("BEGIN_HEADER\nDATATYPE = 4D_SU3_GAUGE\nEND_HEADER\n", {"NERSC archive", "cannot read"});
-  expect_bad(std::string("\x87\x4e\0\0", 4) + std::string(100, '\0'), {"MILC v5", "cannot read"});
+  expect_bad("BEGIN_HEADER\nDATATYPE = 4D_SU3_GAUGE\nEND_HEADER\n", {"NERSC archive", "a LIME file is needed here"});
+  expect_bad(std::string("\x87\x4e\0\0", 4) + std::string(100, '\0'), {"MILC v5", "a LIME file is needed here"});
   expect_error([this] { scan_lime(folder_.file("nothing")); }, {folder_.file("nothing"), "no such file"});
   fs::create_directory(folder_.file("sub"));
   expect_error([this] { scan_lime(folder_.file("sub")); }, {folder_.file("sub"), "this is a folder"});
