@@ -29,11 +29,13 @@ Checksum checksum_of_sites(const void* data, std::size_t site_bytes, std::int64_
 
 /// Sums of a file's 32-bit words as they stand, in the byte order of the file; k is a word's number, from 0.
 struct WordSums {
-  std::uint32_t sum = 0;  ///< modulo 2^32
-  Checksum rotated{};     ///< a ^= rotl32(word, k mod 29), b ^= rotl32(word, k mod 31)
+  std::uint32_t sum = 0;      ///< modulo 2^32
+  std::uint32_t swapped = 0;  ///< the same of the words in the other byte order
+  Checksum rotated{};         ///< a ^= rotl32(word, k mod 29), b ^= rotl32(word, k mod 31)
 
   void add(const WordSums& part) {
     sum += part.sum;
+    swapped += part.swapped;
     rotated.add(part.rotated);
   }
 };

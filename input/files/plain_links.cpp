@@ -40,6 +40,7 @@ WordSums sums_of(const std::byte* bytes, std::uint64_t first, std::size_t words,
   for (std::size_t i = 0; i < words; ++i) {
     const auto word = stored_word<std::uint32_t>(bytes, i, big_endian);
     sums.sum += word;
+    sums.swapped += bytes_reversed(word);
     sums.rotated.a ^= std::rotl(word, int(k29));
     sums.rotated.b ^= std::rotl(word, int(k31));
     if (++k29 == 29) k29 = 0;
@@ -86,6 +87,10 @@ void judge(GaugeFile& loaded, const SiteData& found) {
   verdict.computed = verdict.kind == ChecksumKind::milc ? found.words.rotated : Checksum{found.words.sum, 0};
   using State = ChecksumVerdict::State;
   if (verdict.state != State::missing) verdict.state = verdict.stored == verdict.computed ? State::ok : State::mismatch;
+  if (verdict.state == State::mismatch && verdict.kind == ChecksumKind::nersc &&
+      verdict.stored.a == found.words.swapped)
+    verdict.cause = fmt::format("in the other byte order they give that sum: FLOATING_POINT should be IEEE{}{}",
+                                loaded.info.precision, loaded.info.plain.big_endian ? "LITTLE" : "BIG");
   loaded.info.links_sum = found.checksum;
 }
 

@@ -41,8 +41,9 @@ void demand_checksum(const LimeInput& file, const LimeRecord& data, const Checks
 
 Error checksum_error(const Location& data, const ChecksumVerdict& mismatch) {
   return Error(ErrorCode::file,
-               fmt::format("checksum mismatch: the file says {}, but the data give {}; the file is damaged",
-                           to_string(mismatch.stored, mismatch.kind), to_string(mismatch.computed, mismatch.kind)),
+               fmt::format("checksum mismatch: the file says {}, but the data give {}; {}",
+                           to_string(mismatch.stored, mismatch.kind), to_string(mismatch.computed, mismatch.kind),
+                           mismatch.cause.empty() ? "the file is damaged" : mismatch.cause),
                data);
 }
 

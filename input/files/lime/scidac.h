@@ -42,6 +42,7 @@ struct ChecksumVerdict {
   Checksum computed{};
   Checksum stored{};
   ChecksumKind kind = ChecksumKind::scidac;
+  std::string cause{};  ///< of a mismatch, where it is known to be none of damaged data
 };
 /// "ok (suma .., sumb ..)", "missing (computed ..)", "mismatch (..)".
 std::string to_string(const ChecksumVerdict& verdict);

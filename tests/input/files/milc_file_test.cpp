@@ -5,7 +5,6 @@
 #include "tests/testing/plain_links.h"
 
 #include <algorithm>
-#include <bit>
 #include <limits>
 
 namespace quadrille {

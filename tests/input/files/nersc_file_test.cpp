@@ -4,7 +4,7 @@
 #include "gauge_file_testing.h"
 #include "tests/testing/plain_links.h"
 
-#include <bit>
+#include <array>
 #include <limits>
 #include <set>
 
@@ -83,6 +83,17 @@ TEST_F(NerscFileTest, AChecksumThatDoesNotMatch) {
     EXPECT_EQ(read.info.checksum.state, ChecksumVerdict::State::mismatch);
     EXPECT_THAT(captured.text(), HasSubstr("checksum mismatch"));
     EXPECT_THAT(captured.text(), Not(HasSubstr("verify_checksum")));
+  }
+}
+
+TEST_F(NerscFileTest, AWrongByteOrderIsTold) {
+  for (const auto& [data, head, right] : {std::array{"IEEE32BIG", "IEEE32LITTLE", "IEEE32BIG"},
+                                          {"IEEE32BIG", "IEEE32", "IEEE32BIG"},
+                                          {"IEEE64LITTLE", "IEEE64BIG", "IEEE64LITTLE"}}) {
+    std::string bytes = nersc_bytes(random_links({2, 4, 2, 4}, generator_), {2, data});
+    replace_text(bytes, data, head);
+    expect_bad_text(
+        bytes, {"checksum mismatch", std::string("byte order they give that sum: FLOATING_POINT should be ") + right});
   }
 }
 
