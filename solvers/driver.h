@@ -82,7 +82,7 @@ class QUADRILLE_API SystemSolver {
   JoinedOperator joined_outer_;
   std::optional<JoinedOperator> joined_inner_;
   std::shared_ptr<DeflationSpace> deflation_;  // null: none
-  std::vector<std::unique_ptr<Work>> work_;  // of a right-hand side each
+  std::vector<std::unique_ptr<Work>> work_;    // of a right-hand side each
   std::size_t bytes_of_one_ = 0;
   int patience_ = 0;
   ProgressCallback progress_;

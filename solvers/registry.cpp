@@ -84,7 +84,8 @@ Parameter deflation_group() {
   Parameter group;
   group.name = "deflation";
   group.type = ParameterType::group;
-  group.help = "low modes that solves find are taken out of those that follow: for many right-hand sides of light quarks";
+  group.help =
+      "low modes that solves find are taken out of those that follow: for many right-hand sides of light quarks";
   group.default_text = "{}";
   group.members = {
       vectors,
@@ -288,8 +289,7 @@ void check_deflation(const SolverSpec& spec, const Parameters& block) {
   }
   if (settings.window <= 2 * settings.modes) {
     throw Error(ErrorCode::invalid_input,
-                fmt::format("window is {} and must be more than twice modes, {}", settings.window,
-                            settings.modes),
+                fmt::format("window is {} and must be more than twice modes, {}", settings.window, settings.modes),
                 group.where(group.given("window") ? "window" : "modes"));
   }
 }

@@ -1,6 +1,6 @@
 // A space of fields in which systems with one operator are solved at once, before and between the iterations: that of
-// the low modes which earlier solves have found. It is kept as pairs of u and w = A u with orthonormal w, as the recycled
-// space of GCRO is: M. L. Parks et al., SIAM J. Sci. Comput. 28 (2006) 1651.
+// the low modes which earlier solves have found. It is kept as pairs of u and w = A u with orthonormal w, as the
+// recycled space of GCRO is: M. L. Parks et al., SIAM J. Sci. Comput. 28 (2006) 1651.
 #pragma once
 
 #include "core/operator/operator.h"

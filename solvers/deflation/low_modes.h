@@ -52,8 +52,8 @@ class LowModes {
   Workspace v_, combined_;
   std::vector<double> t_, scale_, coupling_;  // T; 1 / |V_j|; of the next gradient with those before, but for a factor
   std::size_t count_ = 0;
-  bool stepped_ = false;                          // T knows the last of them
-  double alpha_ = 0, carried_ = 0;                // of the last step; beta / alpha of the turn before
+  bool stepped_ = false;            // T knows the last of them
+  double alpha_ = 0, carried_ = 0;  // of the last step; beta / alpha of the turn before
 };
 
 }  // namespace quadrille

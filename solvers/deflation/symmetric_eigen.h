@@ -1,5 +1,5 @@
-// Eigenvectors of small symmetric matrices by Jacobi's rotations: the same bits for any number of threads, which BLAS does
-// not promise. J. H. Wilkinson and C. Reinsch, Linear Algebra (1971), contribution II/1.
+// Eigenvectors of small symmetric matrices by Jacobi's rotations: the same bits for any number of threads, which BLAS
+// does not promise. J. H. Wilkinson and C. Reinsch, Linear Algebra (1971), contribution II/1.
 #pragma once
 
 #include <cstddef>

@@ -225,7 +225,7 @@ SolveReport Cg::solve(Field& x, const Field& b, const Stopping& stopping) {
   applications_ = largest_ratio_ = 0;
   Field& y = solution_.target(x);
   r2_ = solution_.start(x, b, r_);  // x = 0, r = b
-  share_.reset();  // of a solve that was broken off
+  share_.reset();                   // of a solve that was broken off
   share_ = DeflationShare::of(space_.get());
   deflated_at_ = std::sqrt(r2_);
   deflate(x, b);

@@ -4,6 +4,7 @@
 #include "core/blas/random_fill.h"
 #include "core/error.h"
 #include "core/field/convert.h"
+#include "core/random/random.h"
 #include "tests/core/blas_testing.h"
 #include "tests/testing/backend_under_test.h"
 #include "tests/testing/random_seed.h"
@@ -121,7 +122,7 @@ TEST_F(Blas, ManyCombinationsOfManyFields) {
   for (const Precision p : {Precision::Double, Precision::Single, Precision::Half}) {
     const FieldDesc desc = FieldDesc::spinor(lattice, Subset::Even, p, testing::backend());
     for (const auto& [columns, rows] : {std::pair{1, 1}, {4, 4}, {9, 6}, {3, 8}, {8, 3}, {13, 11}}) {
-      SCOPED_TRACE(testing::Message() << to_string(p) << ": " << rows << " sums of " << columns);
+      SCOPED_TRACE(::testing::Message() << to_string(p) << ": " << rows << " sums of " << columns);
       std::vector<Field> x, y, expected;
       std::vector<const Field*> from;
       std::vector<Field*> to;
@@ -137,7 +138,8 @@ TEST_F(Blas, ManyCombinationsOfManyFields) {
         expected.emplace_back(desc);
         fill_gaussian(y.back(), testing::next_seed());
         blas::copy(expected.back(), y.back());
-        for (int i = 0; i < columns; ++i) blas::axpy(a[std::size_t(k * columns + i)], x[std::size_t(i)], expected.back());
+        for (int i = 0; i < columns; ++i)
+          blas::axpy(a[std::size_t(k * columns + i)], x[std::size_t(i)], expected.back());
       }
       for (const Field& field : x) from.push_back(&field);
       for (Field& field : y) to.push_back(&field);

@@ -44,12 +44,12 @@ TEST(SymmetricEigen, VectorsAreOrthonormalAndBelongToTheValues) {
   }
 }
 
-/// T (1 + sum_i (s_i - 1) |q_i><q_i|) with a well-conditioned T and orthonormal random q_i: as many small singular
-/// values, near s_i, as there are s_i.
+/// T (1 + sum_i (s_i - 1) |q_i><q_i|) with a unitary T and orthonormal random q_i: its singular values are s_i, with these
+/// vectors, and 1.
 class FewLowModes final : public LinearOperator {
  public:
   FewLowModes(const Lattice& lattice, std::vector<double> small)
-      : rest_(lattice, {.smallest = 0.5, .angle = 3.14}, next_seed()), small_(std::move(small)), work_(field_desc()) {
+      : rest_(lattice, {.smallest = 1, .angle = 3.14}, next_seed()), small_(std::move(small)), work_(field_desc()) {
     for (std::size_t i = 0; i < small_.size(); ++i) {
       q_.push_back(gaussian(field_desc(), next_seed()));
       for (int pass = 0; pass < 2; ++pass) {
@@ -99,7 +99,8 @@ TEST(DeflationSpace, ItsElementLeavesTheSmallestResidual) {
   const Lattice lattice({4, 4, 4, 4});
   const ToyOperator a(lattice, {.smallest = 0.05, .angle = 3.14}, next_seed());
   const auto half = a.converted({Precision::Half, Reconstruct::R12, false});
-  for (const LinearOperator* const iterating : {static_cast<const LinearOperator*>(&a), half.get()}) {
+  for (const LinearOperator* const iterating :
+       {static_cast<const LinearOperator*>(&a), static_cast<const LinearOperator*>(half.get())}) {
     // As the pairs are kept; each is the sum of up to 6 rounded ones.
     const double unit = 100 * rounding_unit(iterating == &a ? Precision::Double : Precision::Single);
     DeflationSpace space(a, *iterating, {.vectors = 6, .window = 5, .modes = 2});
@@ -130,26 +131,28 @@ TEST(DeflationSpace, ItsElementLeavesTheSmallestResidual) {
 }
 
 TEST(Deflation, ASolveFindsTheLowModes) {
+  constexpr int low = 10;
   const Lattice lattice({4, 4, 4, 4});
-  const FewLowModes a(lattice, {0.005, 0.01, 0.015, 0.02});
-  const auto space = std::make_shared<DeflationSpace>(a, a, DeflationSettings{8, 24, 6});
-  const auto solver = make_cg({.outer = a, .deflation = space});
-  const auto alone = make_cg({a});
+  std::vector<double> values;
+  for (int i = 1; i <= low; ++i) values.push_back(0.005 * i);
+  while (values.size() < 60) values.push_back(0.4 + 0.01 * double(values.size()));
+  const FewLowModes a(lattice, values);
+  const auto space = std::make_shared<DeflationSpace>(a, a, DeflationSettings{16, 40, 12});
+  const auto solver = make_cg({.outer = a, .delta = 0.1, .deflation = space});
+  const auto alone = make_cg({.outer = a, .delta = 0.1});
   Field x(a.field_desc()), other(a.field_desc());
-  std::vector<int> iterations;
   for (int solve = 0; solve < 3; ++solve) {
     const Field b = gaussian(a.field_desc(), next_seed());
     const Stopping stopping{1e-12 * norm(b), 2000};
     const SolveReport report = solver->solve(x, b, stopping);
     EXPECT_TRUE(report.converged) << report.message;
     EXPECT_LE(relative_residual(a, x, b), 1.5e-12);
-    iterations.push_back(report.iterations);
     const SolveReport plain = alone->solve(other, b, stopping);
     blas::axpy(-1, x, other);
     EXPECT_LT(norm(other), 1e-8 * norm(x)) << "1e-12 / 0.005, and some more";
+    std::cout << report.iterations << " iterations, without deflation " << plain.iterations << "\n";
     if (solve == 0) {
-      EXPECT_EQ(report.iterations, plain.iterations) << "an empty space changes nothing";
-      for (std::size_t i = 0; i < 4; ++i) {
+      for (std::size_t i = 0; i < low; ++i) {
         Field image(a.field_desc());
         a.apply(image, a.mode(i), Dagger::No);
         EXPECT_LT(left_by(*space, a, image), 0.05) << "mode " << i;
@@ -158,7 +161,6 @@ TEST(Deflation, ASolveFindsTheLowModes) {
       EXPECT_LT(report.iterations, 0.75 * plain.iterations);
     }
   }
-  std::cout << "iterations " << iterations[0] << ", " << iterations[1] << ", " << iterations[2] << "\n";
 }
 
 TEST(Deflation, ReliableInEveryForm) {
@@ -183,7 +185,8 @@ TEST(Deflation, ReliableInEveryForm) {
 
 SolverSpec deflated_spec(const std::string& words) {
   std::vector<Error> errors;
-  const auto block = resolve_variant(solver_variant(), parse_flow("{type: cg, " + words + "}", {"job.yaml", 3, 1, "", -1}), errors);
+  const auto block =
+      resolve_variant(solver_variant(), parse_flow("{type: cg, " + words + "}", {"job.yaml", 3, 1, "", -1}), errors);
   if (!errors.empty()) throw errors.front();
   return solver_spec(*block);
 }
@@ -211,7 +214,8 @@ TEST(Deflation, BitsDoNotDependOnHowABatchIsCut) {
       for (const SolveReport& report : solver.solve(to, from)) EXPECT_TRUE(report.converged) << report.message;
     }
     for (std::size_t i = 0; i < b.size(); ++i) {
-      EXPECT_EQ(std::memcmp(x[i].numbers(Parity::Even), found[0][i].numbers(Parity::Even), x[i].desc().bytes()), 0) << i;
+      EXPECT_EQ(std::memcmp(x[i].numbers(Parity::Even), found[0][i].numbers(Parity::Even), x[i].desc().bytes()), 0)
+          << i;
     }
   }
 }
