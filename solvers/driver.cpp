@@ -9,6 +9,7 @@
 
 #include <chrono>
 #include <cmath>
+#include <exception>
 #include <limits>
 
 namespace quadrille {
@@ -91,7 +92,7 @@ SystemSolver::Work::Work(SystemSolver& all, int number)
       outer_(all.outer()),
       spec_(all.spec_),
       number_(number),
-      solver_(make_solver(spec_, all.joined_outer_, all.joined_inner_ ? &*all.joined_inner_ : nullptr)),
+      solver_(make_solver(spec_, all.joined_outer_, all.joined_inner_ ? &*all.joined_inner_ : nullptr, all.deflation_)),
       residual_(system_.full_desc()),
       correction_(system_.full_desc()),
       rhs_(outer_.reduced().field_desc()),
@@ -211,6 +212,7 @@ SystemSolver::SystemSolver(const LinearSystem& system, const SolverSpec& spec)
       inner_(spec.scheme == Scheme::uniform ? nullptr : system.reduced().converted(spec.sloppy)),
       joined_outer_(outer().reduced(), meeting_) {
   if (inner_) joined_inner_.emplace(*inner_, meeting_);
+  deflation_ = make_deflation(spec_, joined_outer_, joined_inner_ ? &*joined_inner_ : nullptr);
   const Backend& backend = *system.full_desc().backend;
   const std::size_t before = backend.allocated_bytes();
   reserve(1);
@@ -232,10 +234,22 @@ std::vector<SolveReport> SystemSolver::solve(std::span<Field* const> x, std::spa
   const auto began = std::chrono::steady_clock::now();
   reserve(int(x.size()));
   std::vector<SolveReport> reports(x.size());
-  meeting_.hold(int(x.size()), [&](int i) {
-    const auto k = std::size_t(i);
-    reports[k] = work_[k]->solve(*x[k], *b[k], start);
-  });
+  std::exception_ptr failed;
+  const auto solve_some = [&](std::size_t first, std::size_t count) {
+    try {
+      meeting_.hold(int(count), [&](int i) {
+        const std::size_t k = first + std::size_t(i);
+        reports[k] = work_[k]->solve(*x[k], *b[k], start);
+      });
+    } catch (...) {
+      if (!failed) failed = std::current_exception();
+    }
+  };
+  // Those that fill the space go one after the other, as if they were alone, and all others gain by it.
+  std::size_t done = 0;
+  while (deflation_ && !deflation_->full() && done < x.size()) solve_some(done++, 1);
+  if (done < x.size()) solve_some(done, x.size() - done);
+  if (failed) std::rethrow_exception(failed);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
   for (SolveReport& report : reports) report.seconds = seconds / double(reports.size());
   return reports;

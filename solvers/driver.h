@@ -22,7 +22,8 @@ QUADRILLE_API double norm_of_rhs(const Field& b, double tolerance, Field& scratc
 
 /// Owns the operators of all forms and every workspace, so that many right-hand sides cost one setup. Those of one call
 /// are solved at once, each by its own Krylov space in memory of its own: they share the links that an operator reads.
-/// What is found for one, to the last bit, and its report do not depend on the others.
+/// What is found for one, to the last bit, and its report do not depend on the others, but for a deflation space: that
+/// is what earlier ones have left in it. Until it is full, they are solved one after the other.
 ///
 /// The solver of the reduced system is given the absolute target tolerance * |b|, and a right-hand side that a power of
 /// two has brought near 1 where it was far from it: sloppy formats hold those of any size. Where the full
@@ -80,7 +81,8 @@ class QUADRILLE_API SystemSolver {
   Meeting meeting_;
   JoinedOperator joined_outer_;
   std::optional<JoinedOperator> joined_inner_;
-  std::vector<std::unique_ptr<Work>> work_;  // of a right-hand side each
+  std::shared_ptr<DeflationSpace> deflation_;  // null: none
+  std::vector<std::unique_ptr<Work>> work_;    // of a right-hand side each
   std::size_t bytes_of_one_ = 0;
   int patience_ = 0;
   ProgressCallback progress_;

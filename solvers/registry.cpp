@@ -8,6 +8,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <utility>
+
 namespace quadrille {
 
 namespace {
@@ -71,6 +74,23 @@ Parameter preconditioning_group() {
           "asymmetric: A - H A^-1 H; symmetric: 1 - A^-1 H A^-1 H, which takes 10 to 20 % fewer iterations for clover "
           "fermions; automatic: symmetric for these alone"),
       choice("parity", "even", {"even", "odd"}, "the sites that the solver works on"),
+  };
+  return group;
+}
+
+Parameter deflation_group() {
+  Parameter vectors = count("vectors", 10000, "0", "low modes that are kept for all solves of a task; 0: none");
+  vectors.minimum = 0;
+  Parameter group;
+  group.name = "deflation";
+  group.type = ParameterType::group;
+  group.help =
+      "low modes that solves find are taken out of those that follow: for many right-hand sides of light quarks";
+  group.default_text = "{}";
+  group.members = {
+      vectors,
+      count("window", 500, "96", "gradients that a solve keeps to find low modes in; more than twice `modes`"),
+      count("modes", 200, "16", "low modes that are sought in them"),
   };
   return group;
 }
@@ -177,7 +197,7 @@ const std::vector<SolverEntry>& solver_registry() {
   static const std::vector<SolverEntry> registry = {
       {"cg",
        "conjugate gradients on the normal equations; stops on the residual of M x = b",
-       {},
+       {deflation_group()},
        of_cg,
        nullptr,
        "CG_INVERTER",
@@ -250,6 +270,32 @@ std::string unused_words(const Parameters& block) {
   return unused.empty() ? "" : fmt::format("{} {} not used by scheme: uniform", unused, both ? "are" : "is");
 }
 
+namespace {
+
+DeflationSettings deflation_settings(const Parameters& own) {
+  if (!own.has("deflation")) return {};
+  const Parameters& group = own.group("deflation");
+  return {int(group.integer("vectors")), int(group.integer("window")), int(group.integer("modes"))};
+}
+
+void check_deflation(const SolverSpec& spec, const Parameters& block) {
+  const DeflationSettings settings = deflation_settings(block);
+  if (settings.vectors == 0) return;
+  const Parameters& group = block.group("deflation");
+  if (spec.scheme == Scheme::defect) {
+    throw Error(ErrorCode::invalid_input,
+                "deflation goes with scheme: reliable or uniform; the inner solves of defect correction begin anew",
+                block.where("deflation"));
+  }
+  if (settings.window <= 2 * settings.modes) {
+    throw Error(ErrorCode::invalid_input,
+                fmt::format("window is {} and must be more than twice modes, {}", settings.window, settings.modes),
+                group.where(group.given("window") ? "window" : "modes"));
+  }
+}
+
+}  // namespace
+
 SolverSpec solver_spec(const Parameters& block) {
   SolverSpec spec;
   spec.type = block.text("type");
@@ -272,6 +318,7 @@ SolverSpec solver_spec(const Parameters& block) {
                     to_string(spec.precision), to_string(spec.scheme)),
         block.where("precision"));
   }
+  check_deflation(spec, block);
   return spec;
 }
 
@@ -289,13 +336,30 @@ double delta_used(const SolverSpec& spec) {
   return entry.delta_used(spec.delta, spec.sloppy.precision);
 }
 
-std::unique_ptr<Solver> make_solver(const SolverSpec& spec, const LinearOperator& outer, const LinearOperator* inner) {
+std::shared_ptr<DeflationSpace> make_deflation(const SolverSpec& spec, const LinearOperator& outer,
+                                               const LinearOperator* inner) {
+  const DeflationSettings settings = deflation_settings(spec.own);
+  if (settings.vectors == 0) return nullptr;
+  return std::make_shared<DeflationSpace>(outer, spec.scheme == Scheme::uniform ? outer : *inner, settings);
+}
+
+std::unique_ptr<Solver> make_solver(const SolverSpec& spec, const LinearOperator& outer, const LinearOperator* inner,
+                                    std::shared_ptr<DeflationSpace> deflation) {
   const SolverEntry& entry = find_solver(spec.type);
-  if (spec.scheme == Scheme::uniform) return make_method(entry, {outer}, spec.own);
+  SolverParts parts{outer};
+  if (spec.scheme == Scheme::uniform) {
+    parts.deflation = std::move(deflation);
+    return make_method(entry, parts, spec.own);
+  }
   if (!inner)
     throw Error(ErrorCode::internal, fmt::format("scheme {} needs an inner operator", to_string(spec.scheme)));
-  if (spec.scheme == Scheme::reliable) return make_method(entry, {outer, inner, spec.delta}, spec.own);
-  return make_defect_correction(outer, *inner, make_method(entry, {*inner}, spec.own), spec.delta);
+  if (spec.scheme == Scheme::defect) {
+    return make_defect_correction(outer, *inner, make_method(entry, {*inner}, spec.own), spec.delta);
+  }
+  parts.inner = inner;
+  parts.delta = spec.delta;
+  parts.deflation = std::move(deflation);
+  return make_method(entry, parts, spec.own);
 }
 
 }  // namespace quadrille

@@ -83,9 +83,14 @@ QUADRILLE_API const SolverEntry& find_solver(const std::string& name);
 /// The delta that this solver uses in place of the one that is given.
 QUADRILLE_API double delta_used(const SolverSpec& spec);
 
+/// The space that all solvers of a spec are to share; null where it asks for none. Operators as in make_solver().
+QUADRILLE_API std::shared_ptr<DeflationSpace> make_deflation(const SolverSpec& spec, const LinearOperator& outer,
+                                                             const LinearOperator* inner);
+
 /// The solver that a spec describes. `inner` is ignored by the uniform scheme and needed by the others. Both operators
 /// outlive the solver. For an unknown type what find_solver() throws.
 QUADRILLE_API std::unique_ptr<Solver> make_solver(const SolverSpec& spec, const LinearOperator& outer,
-                                                  const LinearOperator* inner);
+                                                  const LinearOperator* inner,
+                                                  std::shared_ptr<DeflationSpace> deflation = nullptr);
 
 }  // namespace quadrille

@@ -11,6 +11,8 @@
 #include <span>
 #include <type_traits>
 
+#include <vector>
+
 namespace quadrille::blas {
 
 QUADRILLE_DECLARE_FOR_ISAS(ChunkKernel, find_kernel, (int op, Precision precision, int lanes))
@@ -116,6 +118,28 @@ void caxpys(std::span<const Complex> a, std::span<const Field* const> x, Field& 
       run(op, fields_of_pass<count>(x, first, y));
     }
   });
+}
+
+void combine(std::span<const double> a, std::span<const Field* const> x, std::span<Field* const> y) {
+  const std::size_t columns = x.size(), whole = columns / 4 * 4, together = y.size() / 4 * 4;
+  for (std::size_t k = 0; k < together; k += 4) {
+    for (std::size_t i = 0; i < whole; i += 4) {
+      Combine op{};
+      FieldsOf<Combine> fields{};
+      for (std::size_t n = 0; n < 4; ++n) {
+        for (std::size_t m = 0; m < 4; ++m) op.a[n][m] = a[(k + n) * columns + i + m];
+        fields[n] = x[i + n];
+        fields[4 + n] = y[k + n];
+      }
+      run(op, fields);
+    }
+  }
+  for (std::size_t k = 0; k < y.size(); ++k) {
+    std::vector<Complex> left;
+    const std::size_t first = k < together ? whole : 0;
+    for (std::size_t i = first; i < columns; ++i) left.emplace_back(a[k * columns + i]);
+    caxpys(left, x.subspan(first), *y[k]);
+  }
 }
 
 }  // namespace quadrille::blas

@@ -58,4 +58,8 @@ QUADRILLE_API void dots(std::span<const Field* const> x, const Field& y, Complex
 /// y = y + sum over a_i x_i, four in a pass.
 QUADRILLE_API void caxpys(std::span<const Complex> a, std::span<const Field* const> x, Field& y);
 
+/// y_k = y_k + sum over a_ki x_i, a_ki behind each other for each k: for all y at once, four of each in a pass. No x is
+/// a y.
+QUADRILLE_API void combine(std::span<const double> a, std::span<const Field* const> x, std::span<Field* const> y);
+
 }  // namespace quadrille::blas

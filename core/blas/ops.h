@@ -117,7 +117,16 @@ struct Caxpys {  // f_count += sum over i < count of a_i f_i
   }
 };
 
+struct Combine {  // f_(4 + k) += sum over i < 4 of a_ki f_i, k < 4
+  double a[4][4];
+  QUADRILLE_FIELD_OP("combine", 0b11111111, 0b11110000, 8, 0) {
+    for (int k = 0; k < 4; ++k) {
+      for (int i = 0; i < 4; ++i) add_product(f[4 + k], a[k][i], f[i]);
+    }
+  }
+};
+
 using Ops = OpList<Zero, Copy, Scale, Axpy, Xpay, Caxpy, Cxpay, SubtractNorm2, Norm2, Dot, DotAndNorm2, AxpyNorm2,
-                   AxpyXpay, CaxpyNorm2, Dots<2>, Dots<3>, Dots<4>, Caxpys<2>, Caxpys<3>, Caxpys<4>>;
+                   AxpyXpay, CaxpyNorm2, Dots<2>, Dots<3>, Dots<4>, Caxpys<2>, Caxpys<3>, Caxpys<4>, Combine>;
 
 }  // namespace quadrille::blas::inline QUADRILLE_ISA

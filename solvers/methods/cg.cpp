@@ -16,7 +16,9 @@
 #include "solvers/monitor.h"
 #include "solvers/steps.h"
 
+#include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace quadrille {
 
@@ -25,6 +27,10 @@ namespace {
 /// |A^+ r| / |r| lies between the smallest and the largest singular value of A; a ratio of these below the rounding of
 /// the format cannot be told from a singular operator.
 double singular_ratio(Precision precision) { return std::max(1e-15, 2 * rounding_unit(precision)); }
+
+/// A space is used again when |r| has fallen by this: rounding, and what the space lacks of the low modes, have brought
+/// back some of them.
+constexpr double deflate_again = 1e-3;
 
 class Cg final : public Solver {
  public:
@@ -38,7 +44,13 @@ class Cg final : public Solver {
         r_(a_.field_desc()),
         z_(a_.field_desc()),
         scalars_(*a_.field_desc().backend, a_.field_desc().lattice->communicator()),
-        runs_ahead_(!a_.field_desc().backend->host_memory()) {}
+        runs_ahead_(!a_.field_desc().backend->host_memory()),
+        outer_(parts.outer),
+        space_(parts.deflation) {
+    if (!space_) return;
+    deflated_.emplace(outer_.field_desc());
+    image_.emplace(outer_.field_desc());
+  }
 
   SolveReport solve(Field& x, const Field& b, const Stopping& stopping) override;
 
@@ -61,6 +73,9 @@ class Cg final : public Solver {
   void new_direction(Field& y);
   /// The rest of an iteration with a reliable update.
   void update(Monitor& monitor, Field& x, const Field& b);
+  /// x += the element of the space that makes |b - A x| smallest, where there is one; `residual` is the present one.
+  /// True when it has become smaller.
+  bool deflate(Field& x, const Field& residual);
   /// A new direction after r was replaced: p is made orthogonal to the new gradient first, as it is in exact
   /// arithmetic, and p = z + beta p then keeps what the search has learnt (Clark et al., arXiv:0911.3191).
   void correct_direction(double beta);
@@ -76,6 +91,12 @@ class Cg final : public Solver {
   bool ahead_ = false;            // z = A^+ r is queued already
   bool direction_is_new_ = true;  // gain_ knows of the last turn
   double alpha_ = 0, r2_ = 0, z2_ = 0, largest_ratio_ = 0, applications_ = 0;
+
+  const LinearOperator& outer_;
+  std::shared_ptr<DeflationSpace> space_;
+  std::optional<Field> deflated_, image_;  // outer format
+  std::unique_ptr<DeflationShare> share_;  // of a solve that adds to the space
+  double deflated_at_ = 0;                 // |r| after deflate()
 };
 
 void Cg::gradient(Monitor& monitor) {
@@ -98,6 +119,7 @@ void Cg::check_gradient(Monitor& monitor) const {
 void Cg::begin() {
   blas::copy(p_, z_);
   gain_.begin(z2_);
+  if (share_) share_->modes().begin(z_, z2_);
   go_on();
 }
 
@@ -124,6 +146,7 @@ bool Cg::judge(Monitor& monitor) {
     return false;
   }
   if (!direction_is_new_) gain_.new_direction(z2_, now.beta);
+  if (share_ && !direction_is_new_) share_->modes().coupled(now.beta, z2_);
   direction_is_new_ = true;
   ++applications_;
   if (now.ended == Ended::no_alpha) {
@@ -132,6 +155,7 @@ bool Cg::judge(Monitor& monitor) {
   }
   alpha_ = now.alpha;
   r2_ = now.r2;
+  if (share_) share_->modes().step(alpha_);
   gain_.step(alpha_);  // |A| of |A| |d| is what the gradients have shown of it
   monitor.iterated(std::sqrt(r2_), std::sqrt(largest_ratio_) * gain_.norm());
   return !monitor.failed();
@@ -143,6 +167,7 @@ void Cg::new_direction(Field& y) {
   steps::run(steps::CgBeta{}, {&z_}, scalars_);             // beta = |z|^2 / that of the z before
   steps::run(steps::CgUpdate{}, {&p_, &y, &z_}, scalars_);  // y += alpha p, p = z + beta p
   direction_is_new_ = false;
+  if (share_) share_->modes().take(z_);
   solution_.gather();
 }
 
@@ -157,17 +182,42 @@ void Cg::update(Monitor& monitor, Field& x, const Field& b) {
   r2_ = solution_.update(x, b, r_, monitor.target());  // x += y, y = 0, r = the true residual
   monitor.updated(std::sqrt(r2_));
   gain_.reset();
+  bool deflated = false;
+  if (monitor.running() && std::sqrt(r2_) < deflate_again * deflated_at_) {
+    if (share_) share_->add_modes();
+    if (share_ && space_->full()) share_.reset();
+    deflated = deflate(x, solution_.residual());
+  }
   if (monitor.running()) gradient(monitor);
   if (!monitor.running()) return;
   const double beta = z2_ / z2_before;
-  if (monitor.lost_touch()) {
+  if (deflated) {
+    begin();
+  } else if (monitor.lost_touch()) {
     begin();
     monitor.began_anew();
   } else {
     gain_.new_direction(z2_, beta);
     correct_direction(beta);
+    if (share_) {
+      share_->modes().take(z_);
+      share_->modes().coupled(beta, z2_);
+    }
     go_on();
   }
+}
+
+bool Cg::deflate(Field& x, const Field& residual) {
+  if (!space_ || space_->size() == 0) return false;
+  space_->solve(*deflated_, residual);
+  outer_.apply(*image_, *deflated_, Dagger::No);
+  ++applications_;
+  const double r2 = blas::subtract_norm2(residual, *image_);
+  if (!(r2 < r2_)) return false;
+  blas::axpy(1, *deflated_, x);
+  r2_ = solution_.go_on(*image_, r_);
+  deflated_at_ = std::sqrt(r2_);
+  return true;
 }
 
 SolveReport Cg::solve(Field& x, const Field& b, const Stopping& stopping) {
@@ -175,6 +225,10 @@ SolveReport Cg::solve(Field& x, const Field& b, const Stopping& stopping) {
   applications_ = largest_ratio_ = 0;
   Field& y = solution_.target(x);
   r2_ = solution_.start(x, b, r_);  // x = 0, r = b
+  share_.reset();                   // of a solve that was broken off
+  share_ = DeflationShare::of(space_.get());
+  deflated_at_ = std::sqrt(r2_);
+  deflate(x, b);
   monitor.start(std::sqrt(r2_));
   if (monitor.running()) gradient(monitor);
   if (monitor.running()) begin();
@@ -189,7 +243,10 @@ SolveReport Cg::solve(Field& x, const Field& b, const Stopping& stopping) {
       blas::axpy(alpha_, p_, y);  // the last step
     }
   }
-  return solution_.finish(monitor, x, b, applications_);
+  const SolveReport report = solution_.finish(monitor, x, b, applications_);
+  if (share_ && !monitor.failed()) share_->add_modes();
+  share_.reset();
+  return report;
 }
 
 }  // namespace

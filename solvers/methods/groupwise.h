@@ -46,6 +46,9 @@ class GroupwiseSolution {
   /// |b - A x|^2 to the last digit where it says that `target` is met.
   double update(Field& x, const Field& b, Field& r, double target);
 
+  /// Of the outer format, after update(), where there is an inner operator or there are updates.
+  const Field& residual() const { return *residual_; }
+
   /// Ends a solve: adds what is still in the partial solution unless the iterates failed, and completes the report with
   /// the true residual of x.
   SolveReport finish(Monitor& monitor, Field& x, const Field& b, double applications);

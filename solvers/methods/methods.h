@@ -2,6 +2,7 @@
 #pragma once
 
 #include "core/operator/operator.h"
+#include "solvers/deflation/deflation_space.h"
 #include "solvers/solver.h"
 
 #include <memory>
@@ -18,6 +19,9 @@ struct SolverParts {
   /// An approximate inverse of the operator that iterates, on its fields, for the methods that take one; it may be
   /// another map in each application.
   std::shared_ptr<const LinearOperator> preconditioner = nullptr;
+  /// Of the outer operator, shared by all solvers that are to gain by each other's solves, for the methods that take
+  /// one.
+  std::shared_ptr<DeflationSpace> deflation = nullptr;
 
   const LinearOperator& iterating() const { return inner ? *inner : outer; }
 };

@@ -4,6 +4,7 @@
 #include "core/blas/random_fill.h"
 #include "core/error.h"
 #include "core/field/convert.h"
+#include "core/random/random.h"
 #include "tests/core/blas_testing.h"
 #include "tests/testing/backend_under_test.h"
 #include "tests/testing/random_seed.h"
@@ -114,6 +115,44 @@ TEST_F(Blas, SeveralFieldsInAPass) {
     expect_field(f[1], combine(a, x[0], 1, x[1]), tolerance);
     EXPECT_NEAR(sum / norm2(combine(a, x[0], 1, x[1])), 1, 10 * tolerance);
   });
+}
+
+TEST_F(Blas, ManyCombinationsOfManyFields) {
+  const Lattice lattice({4, 4, 6, 4});
+  for (const Precision p : {Precision::Double, Precision::Single, Precision::Half}) {
+    const FieldDesc desc = FieldDesc::spinor(lattice, Subset::Even, p, testing::backend());
+    for (const auto& [columns, rows] : {std::pair{1, 1}, {4, 4}, {9, 6}, {3, 8}, {8, 3}, {13, 11}}) {
+      SCOPED_TRACE(::testing::Message() << to_string(p) << ": " << rows << " sums of " << columns);
+      std::vector<Field> x, y, expected;
+      std::vector<const Field*> from;
+      std::vector<Field*> to;
+      std::vector<double> a;
+      for (int i = 0; i < columns; ++i) {
+        x.emplace_back(desc);
+        fill_gaussian(x.back(), testing::next_seed());
+      }
+      SiteRandom random(testing::next_seed(), RandomPurpose::Test, 0);
+      for (int k = 0; k < rows * columns; ++k) a.push_back(random.normal());
+      for (int k = 0; k < rows; ++k) {
+        y.emplace_back(desc);
+        expected.emplace_back(desc);
+        fill_gaussian(y.back(), testing::next_seed());
+        blas::copy(expected.back(), y.back());
+        for (int i = 0; i < columns; ++i)
+          blas::axpy(a[std::size_t(k * columns + i)], x[std::size_t(i)], expected.back());
+      }
+      for (const Field& field : x) from.push_back(&field);
+      for (Field& field : y) to.push_back(&field);
+      blas::combine(a, from, to);
+      for (int k = 0; k < rows; ++k) {
+        Field& difference = expected[std::size_t(k)];
+        const double size = blas::norm2(difference);
+        blas::axpy(-1, y[std::size_t(k)], difference);
+        // Each of up to 13 sums is rounded to the format, whose unit is relative to the largest number of a site.
+        EXPECT_LT(std::sqrt(blas::norm2(difference) / size), 100 * rounding_unit(p));
+      }
+    }
+  }
 }
 
 TEST_F(Blas, SumsHaveTheSameBitsForAnyThreads) {
