@@ -44,8 +44,8 @@ TEST(SymmetricEigen, VectorsAreOrthonormalAndBelongToTheValues) {
   }
 }
 
-/// T (1 + sum_i (s_i - 1) |q_i><q_i|) with a unitary T and orthonormal random q_i: its singular values are s_i, with these
-/// vectors, and 1.
+/// T (1 + sum_i (s_i - 1) |q_i><q_i|) with a unitary T and orthonormal random q_i: its singular values are s_i, with
+/// these vectors, and 1.
 class FewLowModes final : public LinearOperator {
  public:
   FewLowModes(const Lattice& lattice, std::vector<double> small)
