@@ -129,7 +129,6 @@ constexpr Term absent_terms[] = {
     {"multigrid", "solver"},
     {"gmres", "solver"},
     {"minres", "solver"},
-    {"deflation", "solver"},
     {"schwarz", "solver"},
     {"wall", "source"},
     {"momentum source", "source"},

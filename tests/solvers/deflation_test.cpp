@@ -158,7 +158,7 @@ TEST(Deflation, ASolveFindsTheLowModes) {
         EXPECT_LT(left_by(*space, a, image), 0.05) << "mode " << i;
       }
     } else if (solve == 6) {
-      EXPECT_TRUE(space->full());
+      EXPECT_GE(space->size(), low);
       EXPECT_LT(report.iterations, 0.75 * plain.iterations);
     }
   }
