@@ -49,8 +49,9 @@ std::vector<double> symmetric_eigen(std::vector<double> matrix, std::size_t n, s
   }
   std::vector<std::size_t> order(n);
   std::iota(order.begin(), order.end(), std::size_t(0));
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t i, std::size_t j) { return a[i * n + i] < a[j * n + j]; });
+  std::sort(order.begin(), order.end(), [&](std::size_t i, std::size_t j) {
+    return a[i * n + i] != a[j * n + j] ? a[i * n + i] < a[j * n + j] : i < j;
+  });
   std::vector<double> values(n);
   vectors.resize(n * n);
   for (std::size_t k = 0; k < n; ++k) {
