@@ -32,6 +32,12 @@ double singular_ratio(Precision precision) { return std::max(1e-15, 2 * rounding
 /// back some of them.
 constexpr double deflate_again = 1e-3;
 
+/// On any way out of a solve: others may add to the space.
+struct ShareEnds {
+  std::unique_ptr<DeflationShare>& share;
+  ~ShareEnds() { share.reset(); }
+};
+
 class Cg final : public Solver {
  public:
   explicit Cg(const SolverParts& parts)
@@ -225,8 +231,8 @@ SolveReport Cg::solve(Field& x, const Field& b, const Stopping& stopping) {
   applications_ = largest_ratio_ = 0;
   Field& y = solution_.target(x);
   r2_ = solution_.start(x, b, r_);  // x = 0, r = b
-  share_.reset();                   // of a solve that was broken off
   share_ = DeflationShare::of(space_.get());
+  const ShareEnds ends{share_};
   deflated_at_ = std::sqrt(r2_);
   deflate(x, b);
   monitor.start(std::sqrt(r2_));
@@ -245,7 +251,6 @@ SolveReport Cg::solve(Field& x, const Field& b, const Stopping& stopping) {
   }
   const SolveReport report = solution_.finish(monitor, x, b, applications_);
   if (share_ && !monitor.failed()) share_->add_modes();
-  share_.reset();
   return report;
 }
 

@@ -164,6 +164,22 @@ TEST(Deflation, ASolveFindsTheLowModes) {
   }
 }
 
+TEST(Deflation, ASolveThatIsBrokenOffLeavesTheSpaceToOthers) {
+  const Lattice lattice({4, 4, 4, 4});
+  const ToyOperator a(lattice, {.smallest = 0.05, .angle = 3.14}, next_seed());
+  const auto space = std::make_shared<DeflationSpace>(a, a, DeflationSettings{8, 12, 4});
+  const auto broken = make_cg({.outer = a, .deflation = space}), other = make_cg({.outer = a, .deflation = space});
+  broken->set_progress([](const Progress& progress) {
+    if (progress.iteration == 5) throw Error(ErrorCode::invalid_input, "enough");
+  });
+  Field x(a.field_desc());
+  const Field b = gaussian(a.field_desc(), next_seed());
+  EXPECT_THROW(broken->solve(x, b, {1e-10 * norm(b), 2000}), Error);
+  EXPECT_EQ(space->size(), 0);
+  EXPECT_TRUE(other->solve(x, b, {1e-10 * norm(b), 2000}).converged);
+  EXPECT_GT(space->size(), 0);
+}
+
 TEST(Deflation, ReliableInEveryForm) {
   const Lattice lattice({4, 4, 6, 4});
   const ToyOperator a(lattice, {.smallest = 0.05, .angle = 3.14}, next_seed());
