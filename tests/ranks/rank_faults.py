@@ -249,7 +249,8 @@ class RankFaults(RankTest):
             process = self.start(chance.choice((2, 3, 4)), "run", self.write_job(tree), "--out", self.path("many"))
             time.sleep(chance.uniform(0, seconds))
             self.kill_one(process, chance)
-            code, _, _ = self.finish(process, 10)
+            # mpirun of Open MPI 4 can wait for ever for a rank that died while it connected, when all ranks have ended.
+            code, _, _ = self.finish(process, 10, without_mpirun=True)
             if os.path.exists(self.path("many")):
                 self.assert_whole_files_only("many")
             if code == 0:
