@@ -3,6 +3,7 @@
 #include "core/blas/blas.h"
 #include "core/error.h"
 #include "core/field/convert.h"
+#include "solvers/deflation/deflation_space.h"
 #include "solvers/refinement.h"
 
 #include <fmt/format.h>
@@ -183,6 +184,7 @@ SolveReport SystemSolver::Work::solve(Field& x, const Field& b, Start start) {
   const double b_norm = norm_of_rhs(b, spec_.tolerance, residual_);
 
   SolveReport report;
+  if (all_.deflation_) report.deflation_vectors = all_.deflation_->size();
   report.outer_form = to_string(outer_.reduced().form());
   if (all_.inner_) report.inner_form = to_string(all_.inner_->form());
   double residual = begin(x, b, b_norm, start);
@@ -205,14 +207,20 @@ SolveReport SystemSolver::Work::solve(Field& x, const Field& b, Start start) {
   return report;
 }
 
-SystemSolver::SystemSolver(const LinearSystem& system, const SolverSpec& spec)
+SystemSolver::SystemSolver(const LinearSystem& system, const SolverSpec& spec,
+                           std::shared_ptr<DeflationSpace> deflation)
     : system_(system),
       spec_(spec),
       outer_(convert_when_needed(system, spec.outer_form())),
       inner_(spec.scheme == Scheme::uniform ? nullptr : system.reduced().converted(spec.sloppy)),
-      joined_outer_(outer().reduced(), meeting_) {
+      joined_outer_(outer().reduced(), meeting_),
+      deflation_(std::move(deflation)) {
   if (inner_) joined_inner_.emplace(*inner_, meeting_);
-  deflation_ = make_deflation(spec_, joined_outer_, joined_inner_ ? &*joined_inner_ : nullptr);
+  if (deflation_) {
+    deflation_->serve(joined_outer_, inner_ ? *joined_inner_ : joined_outer_);
+  } else {
+    deflation_ = make_deflation(spec_, joined_outer_, joined_inner_ ? &*joined_inner_ : nullptr);
+  }
   const Backend& backend = *system.full_desc().backend;
   const std::size_t before = backend.allocated_bytes();
   reserve(1);

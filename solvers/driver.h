@@ -37,8 +37,9 @@ QUADRILLE_API double norm_of_rhs(const Field& b, double tolerance, Field& scratc
 class QUADRILLE_API SystemSolver {
  public:
   /// `system` is in double with 18 numbers in the original gauge, and outlives the solver. Forms that it cannot be
-  /// converted to throw what converted() throws.
-  SystemSolver(const LinearSystem& system, const SolverSpec& spec);
+  /// converted to throw what converted() throws. `deflation`: the space that an earlier solver of the same system and
+  /// spec has left (tolerance and limit of iterations may differ); null: a fresh one, where the spec asks for one.
+  SystemSolver(const LinearSystem& system, const SolverSpec& spec, std::shared_ptr<DeflationSpace> deflation = nullptr);
   ~SystemSolver();
   SystemSolver(const SystemSolver&) = delete;
   SystemSolver& operator=(const SystemSolver&) = delete;
@@ -68,6 +69,8 @@ class QUADRILLE_API SystemSolver {
   /// Of the solves that follow: iterations without progress that a method allows at least.
   void set_patience(int iterations) { patience_ = iterations; }
   const SolverSpec& spec() const { return spec_; }
+  /// Null where the spec asks for none.
+  const std::shared_ptr<DeflationSpace>& deflation() const { return deflation_; }
 
  private:
   class Work;

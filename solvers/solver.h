@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -50,9 +51,10 @@ struct SolveReport {
   double iterated_residual = 0;  ///< of the recurrence, at the last iteration
   std::vector<HistoryEntry> history;
   double seconds = 0;
-  double flops = 0;        ///< of operator applications, by the standard count
-  std::string outer_form;  ///< "double 18"
-  std::string inner_form;  ///< "half 12 temporal gauge"; empty when there is no inner operator
+  double flops = 0;                      ///< of operator applications, by the standard count
+  std::string outer_form;                ///< "double 18"
+  std::string inner_form;                ///< "half 12 temporal gauge"; empty when there is no inner operator
+  std::optional<int> deflation_vectors;  ///< in the space in which it began; none where there is no space
 };
 
 struct Progress {

@@ -5,6 +5,7 @@
 #include "input/files/file_kind.h"
 #include "input/files/gauge_file.h"
 #include "input/files/lattice_data.h"
+#include "input/files/low_modes_file.h"
 #include "input/files/propagator_file.h"
 #include "input/tasks/registry.h"
 
@@ -96,6 +97,15 @@ void print_propagator(std::ostream& out, const LimeInput& input) {
     throw checksum_error(lime_location(input.path(), about.data), checksum);
 }
 
+void print_low_modes(std::ostream& out, const LimeInput& input) {
+  const LowModesHeader about = locate_low_modes(input);
+  line(out, "content", "{} low modes for deflation", about.count);
+  print_dims(out, about.dims);
+  line(out, "sites", "{}", about.subset == Subset::Odd ? "odd" : "even");
+  line(out, "precision", "{} bits", about.precision);
+  line(out, "origin", "{}", about.origin.dump());
+}
+
 bool has_gauge_field(const LimeInput& input) {
   return input.find("ildg-binary-data") || (input.find("scidac-binary-data") && !has_propagator(input));
 }
@@ -126,7 +136,8 @@ void print_lime(std::ostream& out, const LimeInput& input) {
   print_records(out, input);
   if (has_gauge_field(input)) return print_gauge(out, input);
   if (has_propagator(input)) return print_propagator(out, input);
-  line(out, "content", "neither a gauge field nor a propagator");
+  if (has_low_modes(input)) return print_low_modes(out, input);
+  line(out, "content", "neither a gauge field nor a propagator nor low modes");
 }
 
 }  // namespace

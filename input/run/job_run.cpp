@@ -38,6 +38,19 @@ bool says_not_converged(const Json& result) {
   return found != result.end() && found->is_boolean() && !found->get<bool>();
 }
 
+/// What a deflation space depends on besides the links.
+Json deflated_system(const TaskSpec& task) {
+  Json solver = to_json(*task.solver);
+  solver.erase("tolerance");
+  solver.erase("max_iterations");
+  return {to_json(*task.op), solver};
+}
+
+bool same_system(const TaskSpec& a, const TaskSpec& b) {
+  const bool solve = a.op && a.solver && b.op && b.solver;
+  return solve && a.links_from == b.links_from && deflated_system(a) == deflated_system(b);
+}
+
 }  // namespace
 
 JobRun::JobRun(const Job& job, LoadedGauge gauge, std::shared_ptr<const Communicator> ranks, OutputFolder& folder,
@@ -169,7 +182,29 @@ bool JobRun::give_way() {
     on_host_.insert(name);
     return true;
   }
-  return false;
+  const auto idle =
+      std::find_if(low_modes_.begin(), low_modes_.end(), [](const auto& kept) { return kept.second.use_count() == 1; });
+  if (idle == low_modes_.end()) return false;
+  log().info("{}: its deflation space goes: the {} backend needs the memory", idle->first->name, backend_.name());
+  low_modes_.erase(idle);
+  return true;
+}
+
+std::shared_ptr<DeflationSpace> JobRun::low_modes(const TaskSpec& task) const {
+  for (const auto& [from, space] : low_modes_) {
+    if (same_system(*from, task)) return space;
+  }
+  return nullptr;
+}
+
+void JobRun::keep_low_modes(const TaskSpec& task, std::shared_ptr<DeflationSpace> space) {
+  if (low_modes(task) || !solved_after(task, position_ + 1)) return;
+  low_modes_.emplace_back(&task, std::move(space));
+}
+
+bool JobRun::solved_after(const TaskSpec& task, std::size_t position) const {
+  return std::any_of(job_.run.begin() + std::ptrdiff_t(position), job_.run.end(),
+                     [&](const TaskSpec& later) { return same_system(task, later); });
 }
 
 std::size_t JobRun::kept_bytes() const {
@@ -309,6 +344,7 @@ bool JobRun::run() {
       run_unless_done(job_.run[position_]);
       std::erase_if(made_, [&](const auto& made) { return !links_used(made.first, position_ + 1); });
       std::erase_if(kept_, [&](const auto& kept) { return !used_after(kept.first, position_ + 1); });
+      std::erase_if(low_modes_, [&](const auto& kept) { return !solved_after(*kept.first, position_ + 1); });
     }
   } catch (...) {
     if (communicator().rank() == 0) say_what_is_done();

@@ -14,8 +14,12 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace quadrille {
+
+class DeflationSpace;
 
 /// A propagator, and what makes correlators of it meaningful.
 struct SolvedPropagator {
@@ -75,6 +79,12 @@ class JobRun {
   /// again when this run skipped the task.
   const SolvedPropagator& propagator(const std::string& task);
 
+  /// The deflation space that earlier tasks with the operator and solver of this one (but for tolerance and limit of
+  /// iterations) have left, on the same links; null where there is none.
+  std::shared_ptr<DeflationSpace> low_modes(const TaskSpec& task) const;
+  /// Keeps it for later ones, when there are any. It goes when the backend runs out of memory and nobody uses it.
+  void keep_low_modes(const TaskSpec& task, std::shared_ptr<DeflationSpace> space);
+
   enum class Threads { same, any };
   /// What an earlier run of the task at hand had done when it was interrupted, with the same instruction set and number
   /// of threads (or any), or what it has kept of its end, with any; null when there is nothing. Warns when there is
@@ -104,8 +114,11 @@ class JobRun {
   /// Puts the links that a task works on where gauge() finds them: those that an earlier run has made are made again
   /// from the state of their task's end.
   void prepare_links(const TaskSpec& task);
-  /// Moves the first kept propagator that is on the backend, and not in use, to the host; false when there is none.
+  /// Moves the first kept propagator that is on the backend, and not in use, to the host, or lets a deflation space go;
+  /// false when there is none.
   bool give_way();
+  /// Whether tasks from `position` on have the system of this one (low_modes()).
+  bool solved_after(const TaskSpec& task, std::size_t position) const;
   nlohmann::ordered_json memory_json() const;
   void remove_unfinished(const TaskSpec& task) const;
   /// Those that a run was killed before it could remove.
@@ -134,6 +147,7 @@ class JobRun {
   bool state_stays_ = false;                 ///< of the task at hand
   bool continues_ = false;                   ///< it has taken over what an interrupted run kept
   std::map<std::string, SolvedPropagator> kept_;
+  std::vector<std::pair<const TaskSpec*, std::shared_ptr<DeflationSpace>>> low_modes_;  ///< by tasks
   std::string in_use_;                            ///< the kept propagator that the task at hand works on
   std::set<std::string> on_host_;                 ///< propagators that moved to the host
   std::map<std::string, std::size_t> parts_;      ///< bytes of the backend's memory

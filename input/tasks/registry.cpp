@@ -3,7 +3,7 @@
 #include "input/plugins/module_task.h"
 #include "input/tasks/critical_mass.h"
 #include "input/tasks/mesons.h"
-#include "input/tasks/propagator.h"
+#include "input/tasks/propagator/propagator.h"
 #include "input/tasks/shifted_solves.h"
 #include "input/tasks/solver_study.h"
 #include "modules/shared/plugin/loader.h"

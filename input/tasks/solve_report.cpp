@@ -61,6 +61,7 @@ Json solve_json(const SolveLabel& label, const SolverSpec& spec, const SolveRepo
   out["iterations"] = report.iterations;
   out["patience"] = report.patience;
   out["reliable_updates"] = report.reliable_updates;
+  if (report.deflation_vectors) out["deflation_vectors"] = *report.deflation_vectors;
   out["residual"] = report.residual;
   out["seconds"] = report.seconds;
   out["gflops"] = report.seconds > 0 ? report.flops / report.seconds * 1e-9 : 0;

@@ -1,7 +1,11 @@
 #include "solvers/deflation/deflation_space.h"
 
 #include "core/blas/blas.h"
+#include "core/comm/communicator.h"
 #include "core/field/convert.h"
+#include "core/system/memory.h"
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -14,12 +18,26 @@ namespace {
 /// Of |A u|: what is left of it outside of the space, below which u adds rounding more than a direction.
 constexpr double too_little = 1e-2;
 
+/// Before any memory is taken: a host gives out more than it has, and then ends the process.
+void require_room(const LinearOperator& outer, const LinearOperator& iterating, const DeflationSettings& settings) {
+  const std::size_t kept = kept_as(outer.field_desc(), kept_in(iterating)).bytes();
+  const double needed = double(kept) * (2.0 * settings.vectors + settings.window + 2 * settings.modes);
+  const Backend& backend = *outer.field_desc().backend;
+  const Communicator& ranks = outer.field_desc().lattice->communicator();
+  const double free = backend.host_memory() ? memory_here().free / ranks.size() : double(backend.available_bytes());
+  if (needed <= free) return;
+  throw NotEnoughMemory(fmt::format(
+      "not enough memory: a deflation space of {} vectors, with the gradients in which they are found, needs "
+      "{}, {} are free; give `deflation` fewer `vectors`",
+      settings.vectors, bytes_text(needed), bytes_text(free)));
+}
+
 }  // namespace
 
 DeflationSpace::DeflationSpace(const LinearOperator& outer, const LinearOperator& iterating,
                                const DeflationSettings& settings)
-    : outer_(outer),
-      iterating_(iterating),
+    : outer_((require_room(outer, iterating, settings), &outer)),
+      iterating_(&iterating),
       u_(kept_as(outer.field_desc(), kept_in(iterating)), std::size_t(settings.vectors)),
       w_(kept_as(outer.field_desc(), kept_in(iterating)), std::size_t(settings.vectors)),
       work_(kept_as(outer.field_desc(), kept_in(iterating))),
@@ -28,6 +46,13 @@ DeflationSpace::DeflationSpace(const LinearOperator& outer, const LinearOperator
       image_(outer.field_desc()),
       coefficients_(std::size_t(settings.vectors)) {
   modes_.emplace(iterating, settings.window, settings.modes);
+}
+
+void DeflationSpace::serve(const LinearOperator& outer, const LinearOperator& iterating) {
+  require_same(outer.field_desc(), original_.desc(), "fields of a deflation space and of the operator");
+  require_same(iterating.field_desc(), mode_.desc(), "fields of a deflation space and of the operator that iterates");
+  outer_ = &outer;
+  iterating_ = &iterating;
 }
 
 std::vector<const Field*> DeflationSpace::first(const Workspace& fields) const {
@@ -44,7 +69,7 @@ void DeflationSpace::solve(Field& d, const Field& r) {
 
 void DeflationSpace::add(const Field& u) {
   if (full()) return;
-  outer_.apply(image_, u, Dagger::No);
+  outer_->apply(image_, u, Dagger::No);
   Field &kept_u = u_[std::size_t(size_)], &kept_w = w_[std::size_t(size_)];
   convert(kept_u, u);
   convert(kept_w, image_);
@@ -76,7 +101,7 @@ DeflationShare::~DeflationShare() {
 
 void DeflationShare::add_modes() {
   modes().for_each(space_.mode_, [this] {
-    space_.iterating_.leave(space_.original_, space_.mode_);
+    space_.iterating_->leave(space_.original_, space_.mode_);
     space_.add(space_.original_);
   });
 }

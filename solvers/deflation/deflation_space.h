@@ -25,11 +25,21 @@ struct DeflationSettings {
 /// full `window` + 2 `modes` fields, in single precision, or in double where that iterates.
 class QUADRILLE_API DeflationSpace {
  public:
-  /// Of the outer operator and the one that iterates, which outlive it and may be the same.
+  /// Of the outer operator and the one that iterates, which outlive its use and may be the same. NotEnoughMemory where
+  /// the memory is not there, before any is taken.
   DeflationSpace(const LinearOperator& outer, const LinearOperator& iterating, const DeflationSettings& settings);
 
+  /// From now on it belongs to solvers with these, the same operators in the same forms as those before, which may be
+  /// gone.
+  void serve(const LinearOperator& outer, const LinearOperator& iterating);
+
   int size() const { return size_; }
-  bool full() const { return size_ == int(u_.size()); }
+  int most() const { return int(u_.size()); }
+  bool full() const { return size_ == most(); }
+  /// Those that it has, in the order in which they came.
+  std::vector<const Field*> modes() const { return first(u_); }
+  /// Of the fields that it is used for.
+  const FieldDesc& field_desc() const { return original_.desc(); }
 
   /// d = the element of the space with the smallest |r - A d|. Both are fields of the outer operator; d is overwritten.
   void solve(Field& d, const Field& r);
@@ -41,7 +51,7 @@ class QUADRILLE_API DeflationSpace {
   friend class DeflationShare;
   std::vector<const Field*> first(const Workspace& fields) const;
 
-  const LinearOperator &outer_, &iterating_;
+  const LinearOperator *outer_, *iterating_;
   Workspace u_, w_;
   Field work_;                     // as the pairs are kept
   Field mode_, original_, image_;  // of the iterating operator; of the outer one

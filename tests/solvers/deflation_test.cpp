@@ -3,6 +3,7 @@
 #include "core/error.h"
 #include "core/parameters/parameter_values.h"
 #include "core/random/random.h"
+#include "core/system/memory.h"
 #include "method_checks.h"
 #include "solvers/deflation/symmetric_eigen.h"
 #include "solvers/driver.h"
@@ -127,6 +128,42 @@ TEST(DeflationSpace, ItsElementLeavesTheSmallestResidual) {
     EXPECT_LT(left_by(space, a, r, &residual), 1);
     for (const Field& w : images) EXPECT_LT(std::abs(blas::dot(w, residual)), unit * norm(w) * norm(r));
     EXPECT_LT(left_by(space, a, images[2]), unit) << "an element of A times the space";
+  }
+}
+
+TEST(DeflationSpace, ServesOneSolverAfterTheOther) {
+  const Lattice lattice({4, 4, 4, 4}), other({4, 4, 4, 6});
+  const std::uint64_t seed = next_seed();
+  const Field r = gaussian(ToyOperator(lattice, {.smallest = 0.05, .angle = 3.14}, seed).field_desc(), next_seed());
+  std::unique_ptr<DeflationSpace> space;
+  double left = 1;
+  for (int solver = 0; solver < 3; ++solver) {
+    const ToyOperator a(lattice, {.smallest = 0.05, .angle = 3.14}, seed);
+    if (space) {
+      space->serve(a, a);
+    } else {
+      space = std::make_unique<DeflationSpace>(a, a, DeflationSettings{6, 5, 2});
+    }
+    space->add(gaussian(a.field_desc(), next_seed()));
+    const double now = left_by(*space, a, r);
+    EXPECT_LT(now, left) << "the elements of the solvers before count";
+    left = now;
+  }
+  EXPECT_EQ(space->modes().size(), 3u);
+  const ToyOperator larger(other, {.smallest = 0.05, .angle = 3.14}, seed);
+  EXPECT_THROW(space->serve(larger, larger), Error);
+}
+
+TEST(DeflationSpace, OneThatIsTooLargeIsAnErrorBeforeMemoryIsTaken) {
+  const Lattice lattice({4, 4, 4, 4});
+  const ToyOperator a(lattice, {.smallest = 0.05, .angle = 3.14}, next_seed());
+  try {
+    const DeflationSpace space(a, a, {.vectors = 2000000000, .window = 5, .modes = 2});
+    FAIL() << "no machine has this memory";
+  } catch (const NotEnoughMemory& error) {
+    const std::string text = error.what();
+    EXPECT_NE(text.find("not enough memory: a deflation space of 2000000000 vectors"), std::string::npos) << text;
+    EXPECT_NE(text.find("give `deflation` fewer `vectors`"), std::string::npos) << text;
   }
 }
 

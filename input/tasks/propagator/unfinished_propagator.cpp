@@ -1,4 +1,4 @@
-#include "input/tasks/unfinished_propagator.h"
+#include "input/tasks/propagator/unfinished_propagator.h"
 
 #include "core/field/convert.h"
 #include "core/system/log.h"

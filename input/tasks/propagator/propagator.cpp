@@ -1,4 +1,4 @@
-#include "input/tasks/propagator.h"
+#include "input/tasks/propagator/propagator.h"
 
 #include "core/blas/blas.h"
 #include "core/field/propagator.h"
@@ -15,8 +15,9 @@
 #include "input/sources/registry.h"
 #include "input/tasks/at_once.h"
 #include "input/tasks/checks.h"
+#include "input/tasks/propagator/low_modes.h"
+#include "input/tasks/propagator/unfinished_propagator.h"
 #include "input/tasks/solve_report.h"
-#include "input/tasks/unfinished_propagator.h"
 #include "solvers/driver.h"
 
 #include <fmt/format.h>
@@ -39,6 +40,7 @@ void check_propagator(const TaskSpec& task, const Dims& dims, std::vector<Error>
   gather(errors, [&] { find_operator(task.op->text("type")).check(*task.op); });
   gather(errors, [&] { (void)solver_spec(*task.solver); });
   gather(errors, [&] { (void)batch_of(*task.parameters); });
+  check_low_modes(task, dims, errors);
 }
 
 void check_propagator_links(const TaskSpec& task, const LoadedGauge& gauge, Backend&, std::vector<Error>& errors) {
@@ -131,12 +133,14 @@ bool given_up_early(const Json& solve, int patience) {
 }
 
 /// The fields that are solved for are the propagator's columns. Without columns when nobody wants them.
-/// `before`: bytes of the backend in use before the operator was made.
+/// `before`: bytes of the backend in use before the operator was made. `low_modes`: those that the solver leaves.
 Propagator solve_all(JobRun& job, const TaskSpec& task, const EvenOddSystem& system, std::size_t before,
-                     Failures& failures) {
+                     Failures& failures, std::shared_ptr<DeflationSpace>& low_modes) {
   const JobClock::Span setup = job.count(Phase::setup);
   const Parameters& source = task.parameters->group("source");
-  SystemSolver solver(system, solver_spec(*task.solver));
+  SystemSolver solver(system, solver_spec(*task.solver), job.low_modes(task));
+  low_modes = solver.deflation();
+  if (low_modes) read_low_modes(job, task, *low_modes);
   const bool wanted = job.used_later(task) || task.parameters->has("save");
   const FieldDesc& full = system.full_desc();
   const bool stays = job.stays_on_backend(task, Propagator::size * full.bytes());
@@ -271,15 +275,18 @@ void log_solves(JobRun& job, const TaskSpec& task) {
 void run_propagator(JobRun& job, const TaskSpec& task) {
   double mass = 0;
   Failures failures;
+  std::shared_ptr<DeflationSpace> low_modes;
   Propagator propagator = [&] {
     const JobClock::Span setup = job.count(Phase::setup);
     const std::size_t before = job.backend().allocated_bytes();
     const OperatorEntry& entry = find_operator(task.op->text("type"));
     const std::shared_ptr<const DiracOperator> dirac = entry.make(job.gauge().links, *task.op);
     mass = dirac->mass();
-    return solve_all(job, task, EvenOddSystem(dirac, solver_spec(*task.solver).preconditioning), before, failures);
+    return solve_all(job, task, EvenOddSystem(dirac, solver_spec(*task.solver).preconditioning), before, failures,
+                     low_modes);
   }();
   log_solves(job, task);
+  leave_low_modes(job, task, std::move(low_modes));
   warn_of_failures(job, task, failures);
   save(job, task, propagator, mass, failures.empty());
   // Not numbers, rather than what an unfinished solve has left: a correlator would take those for a part of its sum.
@@ -333,7 +340,7 @@ TaskEntry propagator_task() {
                    .help = "write the file even if some columns did not converge; they hold the last iterate, or zeros",
                    .default_text = "false"}};
   save.shorthand = "file";
-  entry.table.parameters = {source, batch_parameter("columns"), save};
+  entry.table.parameters = {source, batch_parameter("columns"), low_modes_group(), save};
   entry.needs_operator = true;
   entry.needs_solver = true;
   entry.check = check_propagator;
