@@ -20,7 +20,21 @@ class QUADRILLE_API CloverLeaves {
   const Field& plane(int mu, int nu);
 
  private:
+  friend struct FieldStrengths;
+  void form(Field& plane, int mu, int nu);
+
   Field links_, plane_, scratch_;
+};
+
+/// Sums over the whole lattice of what field strengths of the clover action, without their traces, give.
+struct QUADRILLE_API FieldStrengths {
+  /// sum_x sum_{mu < nu} - tr F_mu nu F_mu nu = sum_x F^a F^a / 4, the gauge action density times g^2.
+  double energy = 0;
+  /// The topological charge - 1 / (32 pi^2) sum_x eps_mu nu rho sigma tr F_mu nu F_rho sigma with eps_xyzt = 1.
+  double charge = 0;
+
+  /// Collective.
+  static FieldStrengths of(const GaugeStore& gauge);
 };
 
 }  // namespace quadrille

@@ -3,6 +3,7 @@
 #include "core/blas/blas.h"
 #include "core/field/convert.h"
 #include "core/field/propagator.h"
+#include "core/gauge/observables.h"
 #include "input/files/lattice_data.h"
 #include "input/files/lime/scidac.h"
 

@@ -1,9 +1,9 @@
 #include "core/gauge/around/link_block_tables.h"
 
 #include "core/field/field.h"
-#include "core/field/halo_exchange.h"
 #include "core/layout/vector_layout.h"
 
+#include <algorithm>
 #include <cstddef>
 
 namespace quadrille {
@@ -12,6 +12,16 @@ namespace {
 const VectorLayout& layout_of(const Field& links) { return links.lattice().vector_layout(links.desc().layout.lanes); }
 
 }  // namespace
+
+std::vector<SectionHalo> staple_halo() {
+  std::vector<SectionHalo> links;
+  for (int mu = 0; mu < 4; ++mu) links.push_back({.faces = std::uint8_t(0xff & ~(1 << mu)), .corners = mu});
+  return links;
+}
+
+Isa isa_of_links(const FieldDesc& links) {
+  return std::max(active_isa(), isa_of_lanes(links.layout.lanes, links.precision));
+}
 
 LinkBlockTables::LinkBlockTables(Field& links, const HaloExchange* halo) {
   const VectorLayout& layout = layout_of(links);

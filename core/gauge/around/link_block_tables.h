@@ -2,7 +2,9 @@
 #pragma once
 
 #include "core/api.h"
+#include "core/field/halo_exchange.h"
 #include "core/gauge/around/link_blocks.h"
+#include "core/simd/isa.h"
 
 #include <array>
 #include <cstdint>
@@ -10,8 +12,13 @@
 
 namespace quadrille {
 
-class Field;
-class HaloExchange;
+/// What staples read of links beyond a rank's faces: those in mu at x + nu, x - nu and x + nu - mu.
+QUADRILLE_API std::vector<SectionHalo> staple_halo();
+
+/// The instruction set whose kernels work on links in the vector layout: the one in use, whatever the lanes (such
+/// kernels take few in every one), so that neither the bits of links nor the name of the instruction set in the states
+/// of tasks depend on how a lattice is divided; a wider one for links in its lanes.
+QUADRILLE_API Isa isa_of_links(const FieldDesc& links);
 
 /// LinkBlocks of a field, and the tables that they point to.
 class QUADRILLE_API LinkBlockTables {

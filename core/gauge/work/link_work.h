@@ -39,6 +39,8 @@ class LinkWork {
   virtual void transported_face(double* face, const LinkView& matrices, const LinkView& links, int mu) const = 0;
   virtual void add_transported(const LinkView& to, const LinkView& from, const LinkView& links, const double* face,
                                int mu) const = 0;
+  /// Sums over the sites of -tr(F F), -tr(G G) and -tr(F G) of the leaves of two planes.
+  virtual std::array<double, 3> strength_sums(const LinkView& f, const LinkView& g) const = 0;
   /// Forward links of the sites [first, first + count), lexicographic, from and to the bytes that they have in a file,
   /// in memory of the backend: numbers of `bits` (32 or 64) bits. `to` is in double with 18 numbers.
   virtual void unpack(const LinkView& to, const void* bytes, int bits, std::int64_t first,

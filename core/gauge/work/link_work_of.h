@@ -125,6 +125,16 @@ class LinkWorkOf : public LinkWork {
     });
   }
 
+  std::array<double, 3> strength_sums(const LinkView& f, const LinkView& g) const override {
+    std::array<double, 3> sums{};
+    on_double_18(f, [&](const auto& first) {
+      using Double = std::decay_t<decltype(first)>;
+      using Body = site_links::AddStrengths<Double>;
+      sums = Loops::template sums<3>(both_parities(f), ForEachSite<Body>{{first, Double(g)}, f});
+    });
+    return sums;
+  }
+
   void unpack(const LinkView& to, const void* bytes, int bits, std::int64_t first, std::int64_t count) const override {
     on_double_18(to, [&](const auto& links) {
       over_piece(to, first, count, site_links::UnpackLinks<std::decay_t<decltype(links)>>{links, bytes, bits});

@@ -66,4 +66,29 @@ struct AddTransported {
   }
 };
 
+/// The field strength of four leaves (CloverLeaves), without its trace: (Q - Q^+) / 8 - tr(Q - Q^+) / 24.
+QUADRILLE_HOST_DEVICE Matrix3 field_strength(const Matrix3& q) {
+  Matrix3 f;
+  for (int i = 0; i < 3; ++i) {
+    for (int j = 0; j < 3; ++j) f(i, j) = product(0.125, difference(q(i, j), std::conj(q(j, i))));
+  }
+  const Complex third = product(1.0 / 3, sum(sum(f(0, 0), f(1, 1)), f(2, 2)));
+  for (int i = 0; i < 3; ++i) f(i, i) = difference(f(i, i), third);
+  return f;
+}
+
+/// Adds -tr(F F), -tr(G G) and -tr(F G), F and G the field strengths of two fields of leaves.
+template <class Matrices>
+struct AddStrengths {
+  Matrices first, second;
+
+  QUADRILLE_HOST_DEVICE void operator()(int parity, int site, double* sums) const {
+    const Matrix3 f = field_strength(first.matrix(0, parity, site));
+    const Matrix3 g = field_strength(second.matrix(0, parity, site));
+    sums[0] += real_trace_adjoint(f, f);
+    sums[1] += real_trace_adjoint(g, g);
+    sums[2] += real_trace_adjoint(f, g);
+  }
+};
+
 }  // namespace quadrille::site_links::inline QUADRILLE_ISA

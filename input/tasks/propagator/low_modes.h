@@ -1,6 +1,7 @@
 // Low modes that propagators leave for others: in memory for those of a job, in a file for other jobs.
 #pragma once
 
+#include "core/dims.h"
 #include "core/error.h"
 #include "core/parameters/parameters.h"
 

@@ -1,6 +1,5 @@
 // Updates on the CPU: threads share the blocks of a pass, and kernels.cpp does them.
 #include "core/error.h"
-#include "core/field/halo_exchange.h"
 #include "core/field/site_access.h"
 #include "core/gauge/around/link_block_tables.h"
 #include "core/numbers/chunked_sum.h"
@@ -25,28 +24,16 @@ namespace {
 /// Blocks that a thread takes at a time; for sums, part of what they are.
 constexpr std::int64_t chunk_blocks = 64;
 
-/// The instruction set whose kernels work on the links: the one in use, whatever the lanes (update kernels take few in
-/// every one), so that neither the bits of links nor the name of the instruction set in the states of a chain depend on
-/// how a lattice is divided; a wider one for links in its lanes.
-Isa isa_of(const FieldDesc& desc) { return std::max(active_isa(), isa_of_lanes(desc.layout.lanes, desc.precision)); }
-
 const UpdateKernels& find_kernels(const FieldDesc& desc) {
   const LinkNumbers of{int(number_bytes(desc.precision)), int(desc.reconstruct)};
   const int lanes = desc.layout.lanes;
-  const UpdateKernels* kernels = QUADRILLE_OF_ISA(isa_of(desc), find_kernels)(of, lanes);
+  const UpdateKernels* kernels = QUADRILLE_OF_ISA(isa_of_links(desc), find_kernels)(of, lanes);
   if (kernels == nullptr) {
     throw Error(ErrorCode::unsupported, "no gauge-update kernel for " + to_string(desc.precision) + " precision, " +
                                             to_string(desc.reconstruct) + " numbers per link and " +
                                             std::to_string(lanes) + " lanes in this build");
   }
   return *kernels;
-}
-
-/// Staples read the links in mu at x + nu, x - nu and x + nu - mu.
-std::vector<SectionHalo> around_staples() {
-  std::vector<SectionHalo> links;
-  for (int mu = 0; mu < 4; ++mu) links.push_back({.faces = std::uint8_t(0xff & ~(1 << mu)), .corners = mu});
-  return links;
 }
 
 struct Chunks {
@@ -64,10 +51,10 @@ class CpuUpdates final : public LinkUpdates {
  public:
   explicit CpuUpdates(Field& links)
       : links_(links),
-        isa_(isa_of(links.desc())),
+        isa_(isa_of_links(links.desc())),
         kernels_(find_kernels(links.desc())),
         chunks_{links.lattice().half_volume() / links.desc().layout.lanes} {
-    if (links.lattice().communicator().size() > 1) halo_.emplace(links, around_staples());
+    if (links.lattice().communicator().size() > 1) halo_.emplace(links, staple_halo());
     tables_.emplace(links, halo_ ? &*halo_ : nullptr);
   }
 

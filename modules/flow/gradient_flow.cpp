@@ -1,0 +1,48 @@
+#include "modules/flow/gradient_flow.h"
+
+#include "core/backend/of_backend.h"
+#include "core/gauge/clover_leaves.h"
+#include "core/tuning/kernel_log.h"
+
+namespace quadrille::flow {
+
+namespace {
+
+/// A stage reads each link once, and writes it, and reads and writes an element of the algebra for each.
+constexpr double bytes_per_site = 4 * (2 * 18 + 2 * 8) * sizeof(double);
+
+std::unique_ptr<LinkSteps> make_steps(const GaugeStore& links) {
+  return QUADRILLE_OF_BACKEND(links.backend().name(), make_steps)(links);
+}
+
+}  // namespace
+
+GradientFlow::GradientFlow(const GaugeStore& links, double time) : steps_(make_steps(links)), time_(time) {}
+
+// W1 = exp(Z0 / 4) W0, W2 = exp(8/9 Z1 - 17/36 Z0) W1, W3 = exp(3/4 Z2 - 8/9 Z1 + 17/36 Z0) W2 (Luescher's C.2): each
+// exponent is made of the new Z and the exponent before.
+void GradientFlow::step(double epsilon) {
+  const Lattice& lattice = steps_->links().lattice();
+  const Backend& backend = *steps_->links().desc().backend;
+  KernelRecord& record = kernel_record("gradient_flow_double", steps_->architecture(), bytes_per_site);
+  for (const Stage& stage :
+       {Stage{0.25 * epsilon, 0}, Stage{8.0 / 9 * epsilon, -17.0 / 9}, Stage{0.75 * epsilon, -1}}) {
+    const KernelTimer timer(record, lattice.volume(), backend.host_memory());
+    steps_->run(stage);
+  }
+  time_ += epsilon;
+}
+
+FlowPoint GradientFlow::measure() {
+  const GaugeStore now = links();
+  const GaugeObservables seen = now.observables();
+  const FieldStrengths strengths = FieldStrengths::of(now);
+  const double sites = double(volume(now.lattice().global_dims()));
+  return {.time = time_,
+          .plaquette = seen.plaquette,
+          .energy_plaquette = 2 * 6 * 3 * (1 - seen.plaquette),
+          .energy_clover = strengths.energy / sites,
+          .charge = strengths.charge};
+}
+
+}  // namespace quadrille::flow

@@ -1,0 +1,45 @@
+// The gradient flow of the Wilson plaquette action. M. Luescher, JHEP 08 (2010) 071, arXiv:1006.4518.
+//
+//   dV(x,mu)/dt = - g0^2 {d_(x,mu) S_W(V)} V(x,mu),  V at t = 0: the links
+//
+// integrated by the third-order Runge-Kutta scheme of its appendix C, in double precision. Flow time is in units of the
+// lattice spacing squared. The bits of the links do not depend on the number of threads nor on the grid of ranks.
+#pragma once
+
+#include "core/gauge/gauge_store.h"
+#include "modules/flow/steps/link_steps.h"
+
+#include <memory>
+#include <string>
+
+namespace quadrille::flow {
+
+/// What is measured of links at a flow time. Energies are the density E = F^a F^a / 4, an average over the sites.
+struct FlowPoint {
+  double time = 0;
+  double plaquette = 0;         ///< Re tr P / 3
+  double energy_plaquette = 0;  ///< 2 sum of Re tr(1 - P) over the six planes
+  double energy_clover = 0;     ///< of the clover field strength (core/gauge/clover_leaves.h)
+  double charge = 0;            ///< topological, of the same
+};
+
+/// Over several ranks all members are collective.
+class GradientFlow {
+ public:
+  /// From `links` at the flow time `time`. Its lattice outlives this.
+  explicit GradientFlow(const GaugeStore& links, double time = 0);
+
+  /// One step of the integrator; its error is of the fourth order of `epsilon`.
+  void step(double epsilon);
+  double time() const { return time_; }
+  FlowPoint measure();
+  /// Exactly as they are: a flow that starts from them goes on with the same bits.
+  GaugeStore links() { return GaugeStore(steps_->links()); }
+  std::string architecture() const { return steps_->architecture(); }
+
+ private:
+  std::unique_ptr<LinkSteps> steps_;
+  double time_;
+};
+
+}  // namespace quadrille::flow
