@@ -1,0 +1,53 @@
+// The gradient flow over several ranks against one process: links have the same bits, sums agree to rounding.
+#include "modules/flow/gradient_flow.h"
+#include "tests/ranks/ranks_testing.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+namespace quadrille::flow {
+namespace {
+
+using testing::divided_dims;
+using testing::ranks;
+
+/// Links of a rank's part after some steps, and what is measured of all.
+struct Outcome {
+  HostLinks links{Dims{}};
+  FlowPoint point;
+
+  Outcome(const Lattice& lattice, std::uint64_t seed) {
+    GradientFlow flow(GaugeStore(lattice, GaugeStart::hot(seed), testing::backend()));
+    for (int step = 0; step < 2; ++step) flow.step(0.05);
+    point = flow.measure();
+    flow.step(0.03);  // measurements change no link
+    links = flow.links().host_links();
+  }
+};
+
+TEST(RankFlow, IsThatOfOneProcess) {
+  const std::uint64_t seed = testing::shared_seed();
+  const Lattice whole(divided_dims);
+  const Outcome expected(whole, seed);
+  for (const Dims& grid : testing::some_grids(6)) {
+    const Lattice lattice(divided_dims, ranks().communicator(grid));
+    const Outcome found(lattice, seed);
+    std::int64_t differing = 0;
+    for (std::int64_t site = 0; site < lattice.volume(); ++site) {
+      const std::int64_t global = lattice.global_site(lattice.coordinates(site));
+      for (int mu = 0; mu < 4; ++mu)
+        differing += std::memcmp(found.links.link(site, mu), expected.links.link(global, mu), 9 * sizeof(Complex)) != 0;
+    }
+    const std::string what = "on " + grid_text(grid);
+    EXPECT_EQ(differing, 0) << what;
+    EXPECT_EQ(found.point.plaquette, expected.point.plaquette) << what;
+    EXPECT_NEAR(found.point.energy_clover, expected.point.energy_clover, 1e-12 * expected.point.energy_clover) << what;
+    EXPECT_NEAR(found.point.charge, expected.point.charge, 1e-13 * double(whole.volume())) << what;
+  }
+}
+
+}  // namespace
+}  // namespace quadrille::flow
