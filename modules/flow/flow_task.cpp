@@ -41,6 +41,8 @@ struct Plan {
         until_scales(context.text("until") == "scales"),
         keep_every(context.real("keep_every")) {}
 
+  /// After so many steps; the last one ends at the time that was asked for.
+  double time_after(std::int64_t done) const { return done == steps ? time : double(done) * step; }
   bool measured(std::int64_t done) const { return done % every == 0 || done == steps; }
 };
 
@@ -75,8 +77,8 @@ struct Curve {
                                   what));
   }
 
-  void add(const FlowPoint& point) {
-    time.push_back(point.time);
+  void add(double at, const FlowPoint& point) {
+    time.push_back(at);
     plaquette.push_back(point.plaquette);
     energy_plaquette.push_back(point.energy_plaquette);
     energy_clover.push_back(point.energy_clover);
@@ -103,24 +105,20 @@ Json or_null(const std::optional<double>& number) { return number ? Json(*number
 class Flow {
  public:
   Flow(const TaskContext& context, const GaugeStore& links, Curve curve)
-      : context_(context),
-        plan_(context),
-        curve_(std::move(curve)),
-        backend_(links.backend()),
-        flow_(links, double(curve_.done) * plan_.step) {}
+      : context_(context), plan_(context), curve_(std::move(curve)), backend_(links.backend()), flow_(links) {}
 
   void run() {
     if (curve_.time.empty()) measure();
     while (curve_.done < plan_.steps && !(plan_.until_scales && has_scales())) {
       step();
       if (plan_.measured(curve_.done)) measure();
-      context_.progress(fmt::format("flow time {:.2f}/{:g}, t^2 E {:.4f}", flow_.time(), plan_.time,
+      context_.progress(fmt::format("flow time {:.2f}/{:g}, t^2 E {:.4f}", time(), plan_.time,
                                     curve_.time.back() * curve_.time.back() * curve_.energy_clover.back()),
                         double(curve_.done) / double(plan_.steps));
       if (curve_.done == plan_.steps) break;
       const bool stop = context_.should_stop();
       if (stop || time_to_keep()) keep();
-      if (stop) context_.stop(fmt::format("at the flow time {:g}", flow_.time()));
+      if (stop) context_.stop(fmt::format("at the flow time {:g}", time()));
     }
     save();
   }
@@ -140,6 +138,7 @@ class Flow {
   }
 
  private:
+  double time() const { return plan_.time_after(curve_.done); }
   Scales clover_scales() const { return scales(curve_.time, curve_.energy_clover); }
   bool has_scales() const {
     const Scales found = clover_scales();
@@ -149,9 +148,7 @@ class Flow {
 
   void step() {
     const auto began = std::chrono::steady_clock::now();
-    // The last step ends at the time that was asked for.
-    const double left = plan_.time - double(curve_.done) * plan_.step;
-    flow_.step(std::min(plan_.step, left));
+    flow_.step(plan_.time_after(curve_.done + 1) - time());
     backend_.synchronize();
     ++curve_.done;
     curve_.step_seconds += seconds_since(began);
@@ -162,15 +159,14 @@ class Flow {
     if (!std::isfinite(point.plaquette + point.energy_clover)) {
       TaskContext::fail(
           QUADRILLE_NUMERICAL,
-          fmt::format("the links are not finite at the flow time {:g}: start from links that are in SU(3)",
-                      flow_.time()));
+          fmt::format("the links are not finite at the flow time {:g}: start from links that are in SU(3)", time()));
     }
-    curve_.add(point);
+    curve_.add(time(), point);
   }
 
   void save() {
     if (!context_.has("save")) return;
-    const Json origin = {{"flow", "Wilson"}, {"flow_time", flow_.time()}, {"step", plan_.step}};
+    const Json origin = {{"flow", "Wilson"}, {"flow_time", time()}, {"step", plan_.step}};
     context_.describe_links(origin.dump());
     context_.write_links(context_.text("save.file"), flow_.links(),
                          context_.text("save.precision") == "single" ? 32 : 64);

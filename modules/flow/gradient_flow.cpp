@@ -17,7 +17,7 @@ std::unique_ptr<LinkSteps> make_steps(const GaugeStore& links) {
 
 }  // namespace
 
-GradientFlow::GradientFlow(const GaugeStore& links, double time) : steps_(make_steps(links)), time_(time) {}
+GradientFlow::GradientFlow(const GaugeStore& links) : steps_(make_steps(links)) {}
 
 // W1 = exp(Z0 / 4) W0, W2 = exp(8/9 Z1 - 17/36 Z0) W1, W3 = exp(3/4 Z2 - 8/9 Z1 + 17/36 Z0) W2 (Luescher's C.2): each
 // exponent is made of the new Z and the exponent before.
@@ -30,7 +30,6 @@ void GradientFlow::step(double epsilon) {
     const KernelTimer timer(record, lattice.volume(), backend.host_memory());
     steps_->run(stage);
   }
-  time_ += epsilon;
 }
 
 FlowPoint GradientFlow::measure() {
@@ -38,8 +37,7 @@ FlowPoint GradientFlow::measure() {
   const GaugeObservables seen = now.observables();
   const FieldStrengths strengths = FieldStrengths::of(now);
   const double sites = double(volume(now.lattice().global_dims()));
-  return {.time = time_,
-          .plaquette = seen.plaquette,
+  return {.plaquette = seen.plaquette,
           .energy_plaquette = 2 * 6 * 3 * (1 - seen.plaquette),
           .energy_clover = strengths.energy / sites,
           .charge = strengths.charge};

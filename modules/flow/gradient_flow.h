@@ -14,9 +14,8 @@
 
 namespace quadrille::flow {
 
-/// What is measured of links at a flow time. Energies are the density E = F^a F^a / 4, an average over the sites.
+/// What is measured of links. Energies are the density E = F^a F^a / 4, an average over the sites.
 struct FlowPoint {
-  double time = 0;
   double plaquette = 0;         ///< Re tr P / 3
   double energy_plaquette = 0;  ///< 2 sum of Re tr(1 - P) over the six planes
   double energy_clover = 0;     ///< of the clover field strength (core/gauge/clover_leaves.h)
@@ -26,12 +25,11 @@ struct FlowPoint {
 /// Over several ranks all members are collective.
 class GradientFlow {
  public:
-  /// From `links` at the flow time `time`. Its lattice outlives this.
-  explicit GradientFlow(const GaugeStore& links, double time = 0);
+  /// From `links`, whose lattice outlives this.
+  explicit GradientFlow(const GaugeStore& links);
 
   /// One step of the integrator; its error is of the fourth order of `epsilon`.
   void step(double epsilon);
-  double time() const { return time_; }
   FlowPoint measure();
   /// Exactly as they are: a flow that starts from them goes on with the same bits.
   GaugeStore links() { return GaugeStore(steps_->links()); }
@@ -39,7 +37,6 @@ class GradientFlow {
 
  private:
   std::unique_ptr<LinkSteps> steps_;
-  double time_;
 };
 
 }  // namespace quadrille::flow
