@@ -1,6 +1,5 @@
 #include "modules/flow/gradient_flow.h"
 
-#include "core/backend/of_backend.h"
 #include "core/gauge/clover_leaves.h"
 #include "core/tuning/kernel_log.h"
 
@@ -11,13 +10,9 @@ namespace {
 /// A stage reads each link once, and writes it, and reads and writes an element of the algebra for each.
 constexpr double bytes_per_site = 4 * (2 * 18 + 2 * 8) * sizeof(double);
 
-std::unique_ptr<LinkSteps> make_steps(const GaugeStore& links) {
-  return QUADRILLE_OF_BACKEND(links.backend().name(), make_steps)(links);
-}
-
 }  // namespace
 
-GradientFlow::GradientFlow(const GaugeStore& links) : steps_(make_steps(links)) {}
+GradientFlow::GradientFlow(const GaugeStore& links) : steps_(make_link_steps(links)) {}
 
 // W1 = exp(Z0 / 4) W0, W2 = exp(8/9 Z1 - 17/36 Z0) W1, W3 = exp(3/4 Z2 - 8/9 Z1 + 17/36 Z0) W2 (Luescher's C.2): each
 // exponent is made of the new Z and the exponent before.
@@ -25,8 +20,7 @@ void GradientFlow::step(double epsilon) {
   const Lattice& lattice = steps_->links().lattice();
   const Backend& backend = *steps_->links().desc().backend;
   KernelRecord& record = kernel_record("gradient_flow_double", steps_->architecture(), bytes_per_site);
-  for (const Stage& stage :
-       {Stage{0.25 * epsilon, 0}, Stage{8.0 / 9 * epsilon, -17.0 / 9}, Stage{0.75 * epsilon, -1}}) {
+  for (const Stage& stage : {Stage{0.25 * epsilon}, Stage{8.0 / 9 * epsilon, -17.0 / 9}, Stage{0.75 * epsilon, -1}}) {
     const KernelTimer timer(record, lattice.volume(), backend.host_memory());
     steps_->run(stage);
   }

@@ -4,7 +4,8 @@
 // core/gauge/link_lanes.h. For files compiled once per instruction set, or for one lane (core/simd/lanes.h).
 #pragma once
 
-#include "core/gauge/link_lanes.h"
+#include "core/gauge/around/staples.h"
+#include "core/gauge/su2_lanes.h"
 
 namespace quadrille::flow::inline QUADRILLE_ISA {
 
@@ -114,6 +115,63 @@ QUADRILLE_INLINE void flow_link(Real<T, V>* u, Real<T, V>* y, const Real<T, V>* 
     y[n] = kept - z * force[n];
   }
   exponentiate<T, V>(u, y);
+}
+
+/// The sum of the staples of direction mu in the planes with some directions.
+template <class T, int V, class Around>
+QUADRILLE_INLINE void staples_in(Real<T, V>* sum, const Around& around, int mu, unsigned directions) {
+  for (int n = 0; n < 18; ++n) sum[n] = Real<T, V>{};
+  QUADRILLE_UNROLL
+  for (int nu = 0; nu < 4; ++nu) {
+    if (nu != mu && (directions >> nu & 1u) != 0) add_staples<T, V, 18>(sum, around, mu, nu);
+  }
+}
+
+/// u = the matrix of SU(3) with the largest Re tr(u v^+), by ascent from u in one SU(2) subgroup after the other
+/// (N. Cabibbo and E. Marinari, Phys. Lett. B 119 (1982) 387), until none turns it by more than rounding.
+template <class T, int V>
+QUADRILLE_INLINE void project_on_group(Real<T, V>* u, const Real<T, V>* v) {
+  constexpr int rounds = 1000;
+  constexpr T still = sizeof(T) == 8 ? T(1e-29) : T(1e-12);  // of the square of a turn
+  const Real<T, V> zero{}, one = zero + T(1);
+  Real<T, V> m[18] = {};
+  add_times_adjoint<T, V>(m, u, v);
+  for (int round = 0; round < rounds; ++round) {
+    Real<T, V> turn{};
+    QUADRILLE_UNROLL
+    for (int subgroup = 0; subgroup < 3; ++subgroup) {
+      const int i = subgroup == 2 ? 1 : 0, j = subgroup == 0 ? 1 : 2;
+      const Quaternion<T, V> r = subgroup_part<T, V>(m, i, j);
+      const Real<T, V> size2 = square<T, V>(r);
+      const simd::Mask<T, V> directed = size2 >= smallest_square<T>;
+      const Real<T, V> inverse = simd::reciprocal<T, V>(simd::sqrt<T, V>(directed ? size2 : one));
+      const Quaternion<T, V> g = {{directed ? r.a[0] * inverse : one, directed ? -r.a[1] * inverse : zero,
+                                   directed ? -r.a[2] * inverse : zero, directed ? -r.a[3] * inverse : zero}};
+      rotate_rows<T, V>(u, g, i, j);
+      rotate_rows<T, V>(m, g, i, j);
+      turn += g.a[1] * g.a[1] + g.a[2] * g.a[2] + g.a[3] * g.a[3];
+    }
+    const simd::Mask<T, V> goes_on = turn > zero + still;
+    if (!simd::any<T, V>(goes_on)) break;
+  }
+  Real<T, V> change{};
+  reunitarize_link<T, V>(u, change);
+}
+
+/// u = the SU(3) matrix nearest to own u + staples A^+.
+template <class T, int V>
+QUADRILLE_INLINE void smear_link(Real<T, V>* u, const Real<T, V>* a, T own, T staples) {
+  Real<T, V> v[18];
+  QUADRILLE_UNROLL
+  for (int i = 0; i < 3; ++i) {
+    QUADRILLE_UNROLL
+    for (int j = 0; j < 3; ++j) {
+      const int n = 6 * i + 2 * j, adjoint = 6 * j + 2 * i;
+      v[n] = own * u[n] + staples * a[adjoint];
+      v[n + 1] = own * u[n + 1] - staples * a[adjoint + 1];
+    }
+  }
+  project_on_group<T, V>(u, v);
 }
 
 }  // namespace quadrille::flow::inline QUADRILLE_ISA

@@ -8,17 +8,32 @@
 
 namespace quadrille::flow {
 
-/// A stage of the integrator: y = - z P(U A) + carry y, U = exp(y) U (algebra.h).
+/// Sets of directions, as bits mu: of links that move and of the planes of their staples; other links stay.
+constexpr unsigned all_directions = 0b1111, spatial_directions = 0b0111;
+
+/// A stage of the integrator, or a step of stout smearing: y = - z P(U A) + carry y, U = exp(y) U (algebra.h), A the
+/// sum of the staples.
 struct Stage {
-  double z, carry;
+  double z, carry = 0;
+  unsigned directions = all_directions;
+};
+
+/// A step of APE smearing: U = the SU(3) matrix nearest to own U + staples A^+.
+struct Projection {
+  double own, staples;
+  unsigned directions = all_directions;
 };
 
 /// Links in double with 18 numbers in the vector layout: read from `from`, of whose blocks of a parity those from begin
 /// to end are written to `to`, [block][direction][18][lane]. y: [block][direction][8][lane], overwritten.
-using StageKernel = void (*)(const LinkBlocks& from, const Stage& stage, int parity, std::int64_t begin,
-                             std::int64_t end, double* to, double* y);
+struct StepKernels {
+  void (*stage)(const LinkBlocks& from, const Stage& stage, int parity, std::int64_t begin, std::int64_t end,
+                double* to, double* y);
+  void (*project)(const LinkBlocks& from, const Projection& projection, int parity, std::int64_t begin,
+                  std::int64_t end, double* to);
+};
 
-/// The kernel for so many lanes, or null when this instruction set has none.
-QUADRILLE_DECLARE_FOR_ISAS(StageKernel, find_stage, (int lanes))
+/// The kernels for so many lanes, or null when this instruction set has none.
+QUADRILLE_DECLARE_FOR_ISAS(const StepKernels*, find_steps, (int lanes))
 
 }  // namespace quadrille::flow

@@ -1,4 +1,4 @@
-// What GradientFlow asks of a backend: stages of the integrator on the links in its memory.
+// What GradientFlow asks of a backend: stages of the integrator and steps of smearing on the links in its memory.
 #pragma once
 
 #include "core/backend/of_backend.h"
@@ -21,11 +21,17 @@ class LinkSteps {
   virtual std::string architecture() const = 0;
   /// All links at once; the staples are those of the links before.
   virtual void run(const Stage& stage) = 0;
+  virtual void run(const Projection& projection) = 0;
   /// The links as they are now; until the next stage.
   virtual const Field& links() = 0;
 };
 
 /// Steps on a copy of `links`.
 QUADRILLE_DECLARE_FOR_BACKENDS(std::unique_ptr<LinkSteps>, make_steps, (const GaugeStore& links))
+
+/// The same on the backend of the links.
+inline std::unique_ptr<LinkSteps> make_link_steps(const GaugeStore& links) {
+  return QUADRILLE_OF_BACKEND(links.backend().name(), make_steps)(links);
+}
 
 }  // namespace quadrille::flow

@@ -1,4 +1,4 @@
-// Stages on the CPU: threads share the blocks, and kernels.cpp does them.
+// Stages and steps of smearing on the CPU: threads share the blocks, and kernels.cpp does them.
 #include "core/error.h"
 #include "core/gauge/around/link_block_tables.h"
 #include "core/system/team.h"
@@ -16,14 +16,14 @@ namespace {
 /// Four elements of the algebra a site (algebra.h).
 constexpr SiteFormat algebra{"algebra", 4, 8, false};
 
-StageKernel find_stage(const FieldDesc& desc) {
+const StepKernels& find_steps(const FieldDesc& desc) {
   const int lanes = desc.layout.lanes;
-  const StageKernel kernel = QUADRILLE_OF_ISA(isa_of_links(desc), find_stage)(lanes);
-  if (kernel == nullptr) {
+  const StepKernels* const kernels = QUADRILLE_OF_ISA(isa_of_links(desc), find_steps)(lanes);
+  if (kernels == nullptr) {
     throw Error(ErrorCode::unsupported,
                 "no kernel of the gradient flow for " + std::to_string(lanes) + " lanes in this build");
   }
-  return kernel;
+  return *kernels;
 }
 
 /// Links that a stage reads or writes, with those of other ranks. They stay where they are: the rest refers to them.
@@ -47,34 +47,45 @@ class CpuSteps final : public LinkSteps {
   explicit CpuSteps(const GaugeStore& links)
       : links_{{Links(links), Links(links)}},
         isa_(isa_of_links(desc())),
-        kernel_(find_stage(desc())),
-        blocks_(links.lattice().half_volume() / desc().layout.lanes),
-        y_(FieldDesc::of(algebra, links.lattice(), Subset::Full, Precision::Double, links.backend())) {}
+        kernels_(find_steps(desc())),
+        blocks_(links.lattice().half_volume() / desc().layout.lanes) {}
 
   std::string architecture() const override { return to_string(isa_); }
   void run(const Stage& stage) override {
-    const LinkBlocks& from = links_[now_].tables->blocks();
-    Links& next = links_[1 - now_];
-    for (const Parity p : {Parity::Even, Parity::Odd}) {
-      double* const to = static_cast<double*>(next.field.numbers(p));
-      double* const y = static_cast<double*>(y_.numbers(p));
-      team_ranges(blocks_,
-                  [&](std::int64_t begin, std::int64_t end) { kernel_(from, stage, int(p), begin, end, to, y); });
-    }
-    if (next.halo) next.halo->exchange_all();
-    now_ = 1 - now_;
+    if (!y_) y_.emplace(FieldDesc::of(algebra, field().lattice(), Subset::Full, Precision::Double, *desc().backend));
+    over_blocks([&](const LinkBlocks& from, Parity p, std::int64_t begin, std::int64_t end, double* to) {
+      kernels_.stage(from, stage, int(p), begin, end, to, static_cast<double*>(y_->numbers(p)));
+    });
+  }
+  void run(const Projection& projection) override {
+    over_blocks([&](const LinkBlocks& from, Parity p, std::int64_t begin, std::int64_t end, double* to) {
+      kernels_.project(from, projection, int(p), begin, end, to);
+    });
   }
   const Field& links() override { return links_[now_].field; }
 
  private:
-  const FieldDesc& desc() const { return links_[0].field.desc(); }
+  const Field& field() const { return links_[0].field; }
+  const FieldDesc& desc() const { return field().desc(); }
+  /// Calls make(links before, parity, begin, end, links after) for all blocks.
+  template <class Make>
+  void over_blocks(const Make& make) {
+    const LinkBlocks& from = links_[now_].tables->blocks();
+    Links& next = links_[1 - now_];
+    for (const Parity p : {Parity::Even, Parity::Odd}) {
+      double* const to = static_cast<double*>(next.field.numbers(p));
+      team_ranges(blocks_, [&](std::int64_t begin, std::int64_t end) { make(from, p, begin, end, to); });
+    }
+    if (next.halo) next.halo->exchange_all();
+    now_ = 1 - now_;
+  }
 
   std::array<Links, 2> links_;
   std::size_t now_ = 0;
   Isa isa_;
-  StageKernel kernel_;
+  const StepKernels& kernels_;
   std::int64_t blocks_;
-  Field y_;
+  std::optional<Field> y_;  ///< of stages
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Stages on the GPU: the links in the device's memory.
+// Stages and steps of smearing on the GPU: the links in the device's memory.
 #include "modules/flow/steps/steps_cuda.h"
 #include "core/backend/cuda/device_array.h"
 #include "core/field/halo_torus.h"
@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 
 namespace quadrille::flow {
@@ -33,19 +34,23 @@ struct DeviceLinks {
 
 class CudaSteps final : public LinkSteps {
  public:
-  explicit CudaSteps(const GaugeStore& links)
-      : links_{{DeviceLinks(links), DeviceLinks(links)}},
-        y_(links.lattice().volume() * 4 * algebra_numbers, "the gradient flow", "use more ranks") {}
+  explicit CudaSteps(const GaugeStore& links) : links_{{DeviceLinks(links), DeviceLinks(links)}} {}
 
   std::string architecture() const override {
     const FieldDesc& desc = links_[0].field.desc();
     return desc.backend->architecture(desc.layout, desc.precision);
   }
   void run(const Stage& stage) override {
-    DeviceLinks& next = links_[1 - now_];
-    launch_stage(links_[now_].around, next.around, stage, y_.get());
-    if (next.halo) next.halo->exchange_all();
-    now_ = 1 - now_;
+    if (y_.count() == 0) {
+      const std::int64_t numbers = links_[0].field.lattice().volume() * 4 * algebra_numbers;
+      y_ = cuda::DeviceArray<double>(numbers, "the gradient flow", "use more ranks");
+    }
+    launch_stage(links_[now_].around, links_[1 - now_].around, stage, y_.get());
+    moved();
+  }
+  void run(const Projection& projection) override {
+    launch_projection(links_[now_].around, links_[1 - now_].around, projection);
+    moved();
   }
   const Field& links() override {
     if (links_[now_].halo) links_[now_].halo->copy_back();
@@ -53,9 +58,14 @@ class CudaSteps final : public LinkSteps {
   }
 
  private:
+  void moved() {
+    now_ = 1 - now_;
+    if (links_[now_].halo) links_[now_].halo->exchange_all();
+  }
+
   std::array<DeviceLinks, 2> links_;
   std::size_t now_ = 0;
-  cuda::DeviceArray<double> y_;
+  cuda::DeviceArray<double> y_;  ///< of stages
 };
 
 }  // namespace

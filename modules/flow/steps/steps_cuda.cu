@@ -1,8 +1,7 @@
-// Stages on the device: a thread does the link of one direction at one site.
+// Stages and steps of smearing on the device: a thread does the link of one direction at one site.
 #define QUADRILLE_ISA device
 #include "core/backend/cuda/runtime.h"
 #include "core/gauge/around/grouped_surroundings.h"
-#include "core/gauge/around/staples.h"
 #include "modules/flow/steps/algebra.h"
 #include "modules/flow/steps/steps_cuda.h"
 
@@ -11,29 +10,56 @@ namespace {
 
 constexpr int threads = 128;
 
-/// Blocks of one direction and parity: sites that share staples are worked on together.
-__global__ void __launch_bounds__(threads)
-    stage_links(const __grid_constant__ GroupedLinks from, const __grid_constant__ GroupedLinks to,
-                const __grid_constant__ Stage stage, double* y) {
+/// Calls move(u, staples, number of the link among this rank's) for the link of this thread, if that moves, and writes
+/// it. Threads of a block have one direction and parity.
+template <class Move>
+__device__ __forceinline__ void over_links(const GroupedLinks& from, const GroupedLinks& to, unsigned directions,
+                                           const Move& move) {
   const int item = int(blockIdx.x) * threads + int(threadIdx.x), mu = int(blockIdx.y), parity = int(blockIdx.z);
   if (item >= from.own.sites) return;
   const GroupedSurroundings<double, 18> around(from, parity, item);
-  double sum[18], u[18], mine[algebra_numbers];
-  staples<double, 1, 18>(sum, around, mu, 1.0);
+  double u[18];
   around.here(mu, u);
-  double* const there = y + std::int64_t(parity * 4 + mu) * algebra_numbers * from.own.sites + item;
-  for (int n = 0; n < algebra_numbers; ++n) mine[n] = there[std::int64_t(n) * from.own.sites];
-  flow_link<double, 1>(u, mine, sum, stage.z, stage.carry);
-  for (int n = 0; n < algebra_numbers; ++n) there[std::int64_t(n) * from.own.sites] = mine[n];
+  if ((directions >> mu & 1u) != 0) {
+    double sum[18];
+    staples_in<double, 1>(sum, around, mu, directions);
+    move(u, sum, std::int64_t(parity * 4 + mu) * algebra_numbers * from.own.sites + item);
+  }
   store_link<double, 18>(to, parity, around.site(), mu, u);
 }
+
+__global__ void __launch_bounds__(threads)
+    stage_links(const __grid_constant__ GroupedLinks from, const __grid_constant__ GroupedLinks to,
+                const __grid_constant__ Stage stage, double* y) {
+  over_links(from, to, stage.directions, [&](double* u, const double* staples, std::int64_t first) {
+    const std::int64_t sites = from.own.sites;
+    double mine[algebra_numbers];
+    for (int n = 0; n < algebra_numbers; ++n) mine[n] = y[first + n * sites];
+    flow_link<double, 1>(u, mine, staples, stage.z, stage.carry);
+    for (int n = 0; n < algebra_numbers; ++n) y[first + n * sites] = mine[n];
+  });
+}
+
+__global__ void __launch_bounds__(threads)
+    project_links(const __grid_constant__ GroupedLinks from, const __grid_constant__ GroupedLinks to,
+                  const __grid_constant__ Projection projection) {
+  over_links(from, to, projection.directions, [&](double* u, const double* staples, std::int64_t) {
+    smear_link<double, 1>(u, staples, projection.own, projection.staples);
+  });
+}
+
+dim3 blocks_for(const GroupedLinks& links) { return {unsigned((links.own.sites + threads - 1) / threads), 4, 2}; }
 
 }  // namespace
 
 void launch_stage(const GroupedLinks& from, const GroupedLinks& to, const Stage& stage, double* y) {
-  const dim3 blocks(unsigned((from.own.sites + threads - 1) / threads), 4, 2);
-  stage_links<<<blocks, threads, 0, cuda::stream()>>>(from, to, stage, y);
+  stage_links<<<blocks_for(from), threads, 0, cuda::stream()>>>(from, to, stage, y);
   cuda::check(cudaGetLastError(), "the launch of a stage of the gradient flow");
+}
+
+void launch_projection(const GroupedLinks& from, const GroupedLinks& to, const Projection& projection) {
+  project_links<<<blocks_for(from), threads, 0, cuda::stream()>>>(from, to, projection);
+  cuda::check(cudaGetLastError(), "the launch of a step of smearing");
 }
 
 }  // namespace quadrille::flow

@@ -16,6 +16,7 @@
 // For files that are compiled once per instruction set, or for one lane (core/simd/lanes.h).
 #pragma once
 
+#include "core/gauge/su2_lanes.h"
 #include "core/random/simd_random.h"
 
 namespace quadrille::quenched::inline QUADRILLE_ISA {
@@ -24,6 +25,7 @@ template <class T, int V>
 using Real = simd::Vec<T, V>;
 template <class T, int V>
 using Mask = simd::Mask<T, V>;
+using link_lanes::Quaternion;
 
 /// Lanes of attempts and draws so far, by method.
 template <class T, int V>
@@ -35,12 +37,6 @@ enum class DrawMethod { automatic, kennedy_pendleton, creutz };
 
 /// Where both methods accept 71 in 100.
 inline constexpr double creutz_below = 1.68;
-
-/// Components a0..a3.
-template <class T, int V>
-struct Quaternion {
-  Real<T, V> a[4];
-};
 
 /// One attempt of Creutz's method on a lane.
 template <class T>

@@ -1,9 +1,9 @@
-// The module flow: the task `gradient_flow`.
+#include "modules/flow/tasks/flow_task.h"
+
 #include "core/system/log.h"
 #include "modules/flow/gradient_flow.h"
 #include "modules/flow/scales.h"
 #include "modules/shared/plugin/parameters.h"
-#include "modules/shared/plugin/task.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -191,6 +191,26 @@ class Flow {
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now(), kept_ = began_;
 };
 
+constexpr const char* ends[] = {"time", "scales", nullptr};
+constexpr const char* precisions[] = {"single", "double", nullptr};
+constexpr quadrille_parameter saved[] = {required(file_out("file", "name of the file")),
+                                         choice("precision", "precision of the file", "double", precisions)};
+
+}  // namespace
+
+constexpr quadrille_parameter flow_parameters[flow_parameter_count] = {
+    required(real("time", "flow time at which it ends", nullptr, above_and_up_to(0, 10000), "a^2")),
+    real("step", "step of the Runge-Kutta integrator, whose error is of its third order in all", "0.02",
+         above_and_up_to(0, 0.1), "a^2"),
+    integer("measure_every", "steps from one measurement to the next; the last step is measured, too", "5",
+            within(1, 1000000)),
+    choice("until",
+           "time: flow to `time`; scales: end where t0 and w0 of the clover energy are known, at `time` at the latest",
+           "time", ends),
+    real("keep_every", "time between checkpoints, from which an interrupted run continues; 0: after each step", "300",
+         at_least(0), "s"),
+    group("save", "write the links at the end of the flow as ILDG", saved, "file")};
+
 void run_flow(const TaskContext& context) {
   const std::optional<TaskContext::Unfinished> kept = context.unfinished();
   Curve curve = kept ? Curve(Json::parse(kept->json)) : Curve();
@@ -218,38 +238,4 @@ void check_flow(const TaskContext& context) {
   }
 }
 
-constexpr const char* ends[] = {"time", "scales", nullptr};
-constexpr const char* precisions[] = {"single", "double", nullptr};
-constexpr quadrille_parameter saved[] = {required(file_out("file", "name of the file")),
-                                         choice("precision", "precision of the file", "double", precisions)};
-
-constexpr quadrille_parameter parameters[] = {
-    required(real("time", "flow time at which it ends", nullptr, above_and_up_to(0, 10000), "a^2")),
-    real("step", "step of the Runge-Kutta integrator, whose error is of its third order in all", "0.02",
-         above_and_up_to(0, 0.1), "a^2"),
-    integer("measure_every", "steps from one measurement to the next; the last step is measured, too", "5",
-            within(1, 1000000)),
-    choice("until",
-           "time: flow to `time`; scales: end where t0 and w0 of the clover energy are known, at `time` at the latest",
-           "time", ends),
-    real("keep_every", "time between checkpoints, from which an interrupted run continues; 0: after each step", "300",
-         at_least(0), "s"),
-    group("save", "write the links at the end of the flow as ILDG", saved, "file")};
-
-constexpr quadrille_task tasks[] = {
-    {.name = "gradient_flow",
-     .help = "gradient flow of the Wilson plaquette action: energy density, topological charge, the scales t0 and w0",
-     .parameters = parameters,
-     .parameter_count = std::size(parameters),
-     .flags = QUADRILLE_NEEDS_LINKS | QUADRILLE_ON_RANKS,
-     .check = task_function<check_flow>,
-     .run = task_function<run_flow>}};
-constexpr const char* blocks[] = {"flows", nullptr};
-
-constexpr quadrille_module module = module_of("flow", QUADRILLE_VERSION, tasks, blocks);
-
-}  // namespace
-
 }  // namespace quadrille::flow
-
-extern "C" const quadrille_module* quadrille_module_flow(void) { return &quadrille::flow::module; }
