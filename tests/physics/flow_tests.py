@@ -112,6 +112,34 @@ class Flow(harness.ProgramTest):
                 self.assertIn("job.yaml:", process.stderr)
                 self.assertIn(says, process.stderr)
 
+    def smeared(self, *args, **more):
+        job = self.job(dims=(4, 4, 4, 4))
+        job["run"] = [{"task": "smear", "name": "s", **more}, {**job["run"][0], "time": 0.02, "measure_every": 1}]
+        return job
+
+    def test_later_tasks_work_on_smeared_links(self):
+        results = self.run_job(self.smeared(type="stout", rho=0.1, steps=2, save={"file": "s.lime"}))
+        smeared = results["smearings"]["s"]
+        self.assertEqual(results["flows"]["w"]["history"]["plaquette"][0], smeared["plaquette"])
+        self.assertGreater(smeared["plaquette"], results["gauge"]["plaquette"])
+        self.assertAlmostEqual(sum(smeared["planes"].values()) / 6, smeared["plaquette"], delta=1e-14)
+        said = self.call("info", self.path("out/s.lime")).stdout
+        for part in ("smearing: stout", "rho: 0.1", "steps: 2"):
+            self.assertIn(part, said)
+        # A second run does nothing, and one whose flow is new makes the links again.
+        again = self.run_job(self.smeared(type="stout", rho=0.1, steps=2, save={"file": "s.lime"}))
+        self.assertEqual(again["flows"], results["flows"])
+
+    def test_bad_smearing(self):
+        for more, says in (({"type": "stout"}, "type stout needs 'rho'"), ({"type": "ape"}, "type ape needs 'alpha'"),
+                           ({"type": "ape", "alpha": 0.5, "rho": 0.1}, "type ape has no 'rho': it takes 'alpha'"),
+                           ({"type": "stout", "rho": 0.5}, "'rho' must be >= 0 and <= 0.25"), ({}, "'type'")):
+            with self.subTest(**more):
+                process = self.call("run", self.write_job(self.smeared(**more)), "--out", self.path("bad"))
+                self.assertEqual(process.returncode, 1)
+                self.assertIn("job.yaml:", process.stderr)
+                self.assertIn(says, process.stderr)
+
     def test_the_report(self):
         flow = self.flow(self.job())
         python = harness.python_with_matplotlib()

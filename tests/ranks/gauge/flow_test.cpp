@@ -1,5 +1,6 @@
 // The gradient flow over several ranks against one process: links have the same bits, sums agree to rounding.
 #include "modules/flow/gradient_flow.h"
+#include "modules/flow/smearing.h"
 #include "tests/ranks/ranks_testing.h"
 
 #include <fmt/format.h>
@@ -13,6 +14,17 @@ namespace {
 
 using testing::divided_dims;
 using testing::ranks;
+
+/// Links of a rank's part that do not have the bits of those of the whole lattice.
+std::int64_t differing_links(const HostLinks& part, const Lattice& lattice, const HostLinks& whole) {
+  std::int64_t differing = 0;
+  for (std::int64_t site = 0; site < lattice.volume(); ++site) {
+    const std::int64_t global = lattice.global_site(lattice.coordinates(site));
+    for (int mu = 0; mu < 4; ++mu)
+      differing += std::memcmp(part.link(site, mu), whole.link(global, mu), 9 * sizeof(Complex)) != 0;
+  }
+  return differing;
+}
 
 /// Links of a rank's part after some steps, and what is measured of all.
 struct Outcome {
@@ -35,17 +47,26 @@ TEST(RankFlow, IsThatOfOneProcess) {
   for (const Dims& grid : testing::some_grids(6)) {
     const Lattice lattice(divided_dims, ranks().communicator(grid));
     const Outcome found(lattice, seed);
-    std::int64_t differing = 0;
-    for (std::int64_t site = 0; site < lattice.volume(); ++site) {
-      const std::int64_t global = lattice.global_site(lattice.coordinates(site));
-      for (int mu = 0; mu < 4; ++mu)
-        differing += std::memcmp(found.links.link(site, mu), expected.links.link(global, mu), 9 * sizeof(Complex)) != 0;
-    }
     const std::string what = "on " + grid_text(grid);
-    EXPECT_EQ(differing, 0) << what;
+    EXPECT_EQ(differing_links(found.links, lattice, expected.links), 0) << what;
     EXPECT_EQ(found.point.plaquette, expected.point.plaquette) << what;
     EXPECT_NEAR(found.point.energy_clover, expected.point.energy_clover, 1e-12 * expected.point.energy_clover) << what;
     EXPECT_NEAR(found.point.charge, expected.point.charge, 1e-13 * double(whole.volume())) << what;
+  }
+}
+
+TEST(RankFlow, SmearedLinksAreThoseOfOneProcess) {
+  const std::uint64_t seed = testing::shared_seed();
+  const Lattice whole(divided_dims);
+  const auto made = [&](const Lattice& lattice) {
+    const GaugeStore links(lattice, GaugeStart::weak(seed, 0.5), testing::backend());
+    const GaugeStore stout = smeared(links, StoutSmearing{0.12, 2, spatial_directions});
+    return smeared(stout, ApeSmearing{0.6, 2}).host_links();
+  };
+  const HostLinks expected = made(whole);
+  for (const Dims& grid : testing::some_grids(6)) {
+    const Lattice lattice(divided_dims, ranks().communicator(grid));
+    EXPECT_EQ(differing_links(made(lattice), lattice, expected), 0) << grid_text(grid);
   }
 }
 
