@@ -128,7 +128,8 @@ QUADRILLE_INLINE void staples_in(Real<T, V>* sum, const Around& around, int mu, 
 }
 
 /// u = the matrix of SU(3) with the largest Re tr(u v^+), by ascent from u in one SU(2) subgroup after the other
-/// (N. Cabibbo and E. Marinari, Phys. Lett. B 119 (1982) 387), until none turns it by more than rounding.
+/// (N. Cabibbo and E. Marinari, Phys. Lett. B 119 (1982) 387), until none turns it by more than rounding. A lane
+/// whose link stands stays as it is while others go on: which links share a register plays no part.
 template <class T, int V>
 QUADRILLE_INLINE void project_on_group(Real<T, V>* u, const Real<T, V>* v) {
   constexpr int rounds = 1000;
@@ -136,14 +137,15 @@ QUADRILLE_INLINE void project_on_group(Real<T, V>* u, const Real<T, V>* v) {
   const Real<T, V> zero{}, one = zero + T(1);
   Real<T, V> m[18] = {};
   add_times_adjoint<T, V>(m, u, v);
-  for (int round = 0; round < rounds; ++round) {
+  simd::Mask<T, V> goes_on = one > zero;
+  for (int round = 0; round < rounds && simd::any<T, V>(goes_on); ++round) {
     Real<T, V> turn{};
     QUADRILLE_UNROLL
     for (int subgroup = 0; subgroup < 3; ++subgroup) {
       const int i = subgroup == 2 ? 1 : 0, j = subgroup == 0 ? 1 : 2;
       const Quaternion<T, V> r = subgroup_part<T, V>(m, i, j);
       const Real<T, V> size2 = square<T, V>(r);
-      const simd::Mask<T, V> directed = size2 >= smallest_square<T>;
+      const simd::Mask<T, V> directed = goes_on & (size2 >= smallest_square<T>);
       const Real<T, V> inverse = simd::reciprocal<T, V>(simd::sqrt<T, V>(directed ? size2 : one));
       const Quaternion<T, V> g = {{directed ? r.a[0] * inverse : one, directed ? -r.a[1] * inverse : zero,
                                    directed ? -r.a[2] * inverse : zero, directed ? -r.a[3] * inverse : zero}};
@@ -151,11 +153,12 @@ QUADRILLE_INLINE void project_on_group(Real<T, V>* u, const Real<T, V>* v) {
       rotate_rows<T, V>(m, g, i, j);
       turn += g.a[1] * g.a[1] + g.a[2] * g.a[2] + g.a[3] * g.a[3];
     }
-    const simd::Mask<T, V> goes_on = turn > zero + still;
-    if (!simd::any<T, V>(goes_on)) break;
+    goes_on = turn > zero + still;
   }
   Real<T, V> change{};
   reunitarize_link<T, V>(u, change);
+  QUADRILLE_UNROLL
+  for (int n = 0; n < 18; ++n) u[n] += zero;  // one zero: a turn by nothing may change its sign
 }
 
 /// u = the SU(3) matrix nearest to own u + staples A^+.
