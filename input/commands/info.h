@@ -8,10 +8,9 @@ namespace quadrille {
 
 /// Prints what a file is: format, every LIME record, extents, precision, checksum verdict, plaquettes, link trace and
 /// distance from SU(3) of a gauge field, or the header facts of a propagator; of gauge fields in other formats also
-/// what the header says, and of those that are not read (openQCD) that alone; of matrices (HDF5, ELSI CSC) the tasks
+/// what the header says; of matrices (HDF5, ELSI CSC) the tasks
 /// that read them. Errors, after all that was found has been printed: a file that is missing, damaged or none of these;
-/// a checksum that does not match; a plaquette or link trace that is not the header's; links that are not in SU(3); a
-/// gauge field whose links are not read.
+/// a checksum that does not match; a plaquette or link trace that is not the header's; links that are not in SU(3).
 void info(const std::string& path, std::ostream& out);
 
 }  // namespace quadrille

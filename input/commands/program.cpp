@@ -7,10 +7,12 @@
 #include "core/system/thread_count.h"
 #include "input/bench/bench.h"
 #include "input/commands/check.h"
+#include "input/commands/convert.h"
 #include "input/commands/info.h"
 #include "input/commands/modules.h"
 #include "input/commands/rank_program.h"
 #include "input/commands/report.h"
+#include "input/files/file_kind.h"
 #include "input/job/document.h"
 #include "input/job/overrides.h"
 #include "input/run/run.h"
@@ -39,6 +41,7 @@ struct Call {
   RunOptions run;
   std::string check_backend;  ///< empty: a job may run on any
   std::string file;
+  ConvertOptions convert;
   ReportOptions report;
   std::vector<std::string> topic;
   BenchOptions bench;
@@ -174,6 +177,24 @@ void describe(CLI::App& app, Call& call) {
   CLI::App& info = *app.add_subcommand("info", "Describe a file: a gauge field, a propagator, a matrix");
   info.add_option("FILE", call.file, "The file")->required()->type_name("");
 
+  CLI::App& convert = *app.add_subcommand("convert", "Write a gauge field in another format");
+  convert.add_option("IN", call.convert.in, "A gauge field in any format that `info` knows")->required()->type_name("");
+  convert.add_option("OUT", call.convert.out, "The file to write")->required()->type_name("");
+  convert.add_option("--format", call.convert.format, "Format of OUT")
+      ->required()
+      ->type_name("NAME")
+      ->check(one_of(written_formats()));
+  convert
+      .add_option_function<std::string>(
+          "--precision", [&](const std::string& name) { call.convert.precision = name == "single" ? 32 : 64; },
+          "single or double; default: that of IN (milc: single, openqcd: double)")
+      ->type_name("NAME")
+      ->check(one_of({"single", "double"}));
+  convert.add_option("--rows", call.convert.rows, "Rows of each link, of nersc: 2 (default) or 3")
+      ->type_name("N")
+      ->check(whole_number(2, 3));
+  convert.add_flag("--force", call.convert.force, "Replace OUT if it exists");
+
   CLI::App& bench = *app.add_subcommand("bench", "Measure kernels and solvers: speed and accuracy");
   describe_bench(bench, call.bench);
   std::string benches = "What is measured:\n";
@@ -255,6 +276,7 @@ int dispatch(const CLI::App& app, const Call& call, std::ostream& out, std::ostr
     return check(call.run.job, call.run.overrides, call.run.allowed_modules, call.check_backend, out, err);
   }
   if (app.got_subcommand("info")) info(call.file, out);
+  if (app.got_subcommand("convert")) convert_file(call.convert, out);
   if (app.got_subcommand("report")) return report(call.report);
   if (app.got_subcommand("modules")) return list_modules(out);
   if (app.got_subcommand("schema")) out << job_schema().dump(2) << '\n';

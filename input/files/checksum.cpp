@@ -1,11 +1,31 @@
 #include "input/files/checksum.h"
 
+#include "core/numbers/big_endian.h"
+
 #include <fmt/format.h>
 #include <zlib.h>
 
 #include <bit>
+#include <cstring>
 
 namespace quadrille {
+
+WordSums sums_of_words(const std::byte* bytes, std::uint64_t first, std::size_t words, bool big_endian) {
+  WordSums sums;
+  auto k29 = unsigned(first % 29), k31 = unsigned(first % 31);
+  for (std::size_t i = 0; i < words; ++i) {
+    std::uint32_t word;
+    std::memcpy(&word, bytes + i * sizeof word, sizeof word);
+    if (big_endian) word = bytes_reversed(word);
+    sums.sum += word;
+    sums.swapped += bytes_reversed(word);
+    sums.rotated.a ^= std::rotl(word, int(k29));
+    sums.rotated.b ^= std::rotl(word, int(k31));
+    if (++k29 == 29) k29 = 0;
+    if (++k31 == 31) k31 = 0;
+  }
+  return sums;
+}
 
 void Checksum::add_site(std::uint64_t rank, const void* data, std::size_t bytes) {
   const auto crc = std::uint32_t(::crc32_z(0, static_cast<const unsigned char*>(data), bytes));

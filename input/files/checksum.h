@@ -40,6 +40,9 @@ struct WordSums {
   }
 };
 
+/// Of words the first of which has number `first`.
+WordSums sums_of_words(const std::byte* bytes, std::uint64_t first, std::size_t words, bool big_endian);
+
 /// What the numbers of a Checksum are: suma and sumb of SciDAC; sum29 and sum31 of MILC, which are WordSums::rotated;
 /// the CHECKSUM of NERSC, which is WordSums::sum in `a`, beside 0.
 enum class ChecksumKind { scidac, milc, nersc };

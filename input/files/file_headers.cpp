@@ -22,16 +22,11 @@ std::string extents_line(const HeaderExtents& dims) {
   return fmt::format("{} {} {} {} (x y z t)", dims[0], dims[1], dims[2], dims[3]);
 }
 
-namespace {
-
-/// The links of a lattice, in bytes of `reals` numbers for each of them. Extents are at most largest_extent.
 unsigned __int128 links_bytes(const HeaderExtents& dims, int reals, int bits) {
   unsigned __int128 bytes = 4U * unsigned(reals) * unsigned(bits) / 8;
   for (const std::uint64_t extent : dims) bytes *= extent;
   return bytes;
 }
-
-}  // namespace
 
 void check_links_size(const InputFile& file, std::uint64_t header, const HeaderExtents& dims, int reals, int bits) {
   const unsigned __int128 needed = links_bytes(dims, reals, bits);
@@ -48,25 +43,6 @@ void check_header_extents(const InputFile& file, const HeaderExtents& dims) {
     if (extent < 1 || extent > largest_extent)
       fail_in_header(file, fmt::format("an extent of {}: it must be 1 to {}", extent, largest_extent));
   }
-}
-
-std::uint64_t openqcd_size(const unsigned char* start) {
-  HeaderExtents dims{};
-  for (std::size_t mu = 0; mu < 4; ++mu) dims[mu] = header_word<std::uint32_t>(start + 4 * mu);
-  for (const std::uint64_t extent : dims) {
-    if (extent < 1 || extent > largest_extent) return 0;
-  }
-  const unsigned __int128 bytes = links_bytes(dims, 18, 64) + 24;
-  return bytes >> 63 == 0 ? std::uint64_t(bytes) : 0;
-}
-
-HeaderLines openqcd_header(const InputFile& file) {
-  const std::vector<unsigned char> start = start_of(file, 24);
-  const auto extent = [&](std::size_t mu) { return std::uint64_t(header_word<std::uint32_t>(start.data() + 4 * mu)); };
-  return {{"content", "gauge field"},
-          {"dims", extents_line({extent(1), extent(2), extent(3), extent(0)})},
-          {"precision", "64 bits (little-endian)"},
-          {"plaquette", fmt::format("{:.15g} (trace: 3 for unit links)", header_word<double>(start.data() + 16))}};
 }
 
 namespace elsi = elsi;

@@ -21,13 +21,10 @@ using HeaderLines = std::vector<std::pair<std::string, std::string>>;
 // Errors of all: ErrorCode::file for a header that is damaged or cut short, and for a file of another size than it
 // says.
 
-/// openQCD: extents t x y z and the plaquette.
-HeaderLines openqcd_header(const InputFile& file);
 /// ELSI CSC: a sparse matrix, real or complex.
 HeaderLines elsi_header(const InputFile& file);
 
 /// The bytes of such a file; 0 where the first words are not those of a header.
-std::uint64_t openqcd_size(const unsigned char* start);
 std::uint64_t elsi_size(const unsigned char* start);
 
 // ---- for headers of gauge fields, here and in their folders ----
@@ -42,6 +39,8 @@ std::vector<unsigned char> start_of(const InputFile& file, std::size_t bytes);
 std::string extents_line(const HeaderExtents& dims);
 /// Demands extents of 1 to largest_extent.
 void check_header_extents(const InputFile& file, const HeaderExtents& dims);
+/// The links of a lattice, in bytes of `reals` numbers for each of them. Extents are at most largest_extent.
+unsigned __int128 links_bytes(const HeaderExtents& dims, int reals, int bits);
 /// Demands that nothing but four links a site, of `reals` numbers each, follows `header` bytes. Extents are checked.
 void check_links_size(const InputFile& file, std::uint64_t header, const HeaderExtents& dims, int reals, int bits);
 

@@ -4,7 +4,8 @@
 #include "input/files/input_file.h"
 #include "input/files/milc/milc_file.h"
 #include "input/files/nersc/nersc_file.h"
-#include "input/files/plain_links.h"
+#include "input/files/openqcd/openqcd_file.h"
+#include "input/files/plain/plain_links.h"
 #include "modules/shared/elements/matrix_elements.h"
 
 #include <fmt/format.h>
@@ -62,16 +63,31 @@ struct FileFormat {
   bool (*recognise)(const Start& start);
   HeaderLines (*header)(const InputFile& file);  ///< null: `info` reads more than a header, or nothing
   GaugeReader reader{};                          ///< of its gauge fields
+  const char* written = nullptr;                 ///< the name under which they are written; null: they are not
+  GaugeWriter writer = nullptr;
 };
+
+void write_ildg(const std::string& path, const GaugeStore& links, const GaugeExport& options) {
+  if (options.rows == 2) throw Error(ErrorCode::invalid_input, "ILDG has three rows of each link");
+  write_gauge_file(path, links, {.precision = options.precision == 0 ? 64 : options.precision});
+}
 
 /// In the order in which they are tried: those without a magic number last.
 constexpr FileFormat formats[] = {
-    {FileKind::lime, "LIME", true, is_lime, nullptr, {locate_lime_gauge, read_lime_gauge}},
-    {FileKind::nersc, "NERSC archive", true, is_nersc, nersc_header, after_header<nersc_gauge>},
-    {FileKind::milc, "MILC v5", true, is_milc, milc_header, after_header<milc_gauge>},
+    {FileKind::lime, "LIME", true, is_lime, nullptr, {locate_lime_gauge, read_lime_gauge}, "ildg", write_ildg},
+    {FileKind::nersc, "NERSC archive", true, is_nersc, nersc_header, after_header<nersc_gauge>, "nersc",
+     write_nersc_gauge},
+    {FileKind::milc, "MILC v5", true, is_milc, milc_header, after_header<milc_gauge>, "milc", write_milc_gauge},
     {FileKind::hdf5, "HDF5", false, is_hdf5, nullptr},
     {FileKind::elsi_csc, "ELSI CSC", false, is_elsi_csc, elsi_header},
-    {FileKind::openqcd, "openQCD", true, is_openqcd, openqcd_header}};
+    {FileKind::openqcd,
+     "openQCD",
+     true,
+     is_openqcd,
+     openqcd_header,
+     {locate_openqcd_gauge, read_openqcd_gauge},
+     "openqcd",
+     write_openqcd_gauge}};
 
 FileKind kind_of(const Start& start) {
   for (const FileFormat& format : formats) {
@@ -104,6 +120,21 @@ bool is_gauge_format(FileKind kind) {
 const GaugeReader* gauge_reader(FileKind kind) {
   const FileFormat* const format = format_of(kind);
   return format == nullptr || format->reader.read == nullptr ? nullptr : &format->reader;
+}
+
+std::vector<std::string> written_formats() {
+  std::vector<std::string> names;
+  for (const FileFormat& format : formats) {
+    if (format.written != nullptr) names.emplace_back(format.written);
+  }
+  return names;
+}
+
+GaugeWriter gauge_writer(const std::string& name) {
+  for (const FileFormat& format : formats) {
+    if (format.written != nullptr && format.written == name) return format.writer;
+  }
+  throw Error(ErrorCode::internal, "no format '" + name + "' is written");
 }
 
 HeaderLines header_of(const std::string& path, FileKind kind) {

@@ -4,8 +4,10 @@
 #include "core/error.h"
 #include "input/files/file_headers.h"
 #include "input/files/gauge_file.h"
+#include "input/files/plain/link_slices.h"
 
 #include <string>
+#include <vector>
 
 namespace quadrille {
 
@@ -20,6 +22,10 @@ std::string to_string(FileKind kind);
 bool is_gauge_format(FileKind kind);
 /// Who reads the gauge fields of a format; null where there is nobody here.
 const GaugeReader* gauge_reader(FileKind kind);
+/// The formats that gauge fields can be written in, by the names of `quadrille convert --format`.
+std::vector<std::string> written_formats();
+/// Who writes one; ErrorCode::internal for another name.
+GaugeWriter gauge_writer(const std::string& format);
 /// What the header of a file says; nothing for LIME and HDF5. Errors: those of file_headers.h.
 HeaderLines header_of(const std::string& path, FileKind kind);
 

@@ -234,6 +234,7 @@ std::optional<Error> contradiction(const GaugeFileInfo& info) {
 Location link_location(const GaugeFileInfo& info, std::int64_t links) {
   const std::uint64_t offset = std::uint64_t(links) * 6U * unsigned(info.plain.rows) * unsigned(info.precision) / 8;
   if (info.data.number > 0) return lime_location(info.path, info.data, offset);
+  if (info.format == "openqcd") return {.file = info.path};  // links stand in another order
   return {.file = info.path, .byte = std::int64_t(info.plain.data_byte + offset)};
 }
 

@@ -44,7 +44,7 @@ struct StatedNumber {
 /// What a file says of its gauge field, without the links.
 struct GaugeFileInfo {
   std::string path;
-  std::string format;  ///< "ildg", "scidac", "nersc" or "milc"
+  std::string format;  ///< "ildg", "scidac", "nersc", "milc" or "openqcd"
   int precision = 0;   ///< bits of a number: 32 or 64
   Dims dims{};
   std::vector<LimeRecord> records;

@@ -95,8 +95,6 @@ TEST_F(InfoTest, TellsOfAPropagator) {
                "mass          0.25", "checksum      ok", "scidac-binary-data"});
 }
 
-constexpr const char* not_read = "only the header was read";
-
 TEST_F(InfoTest, ReadsTheLinksOfOtherFormats) {
   auto generator = fresh_generator();
   const HostLinks links = random_links({2, 4, 6, 2}, generator);
@@ -164,14 +162,16 @@ TEST_F(InfoTest, ShowsTheHeaderOfAMilcFile) {
   }
 }
 
-TEST_F(InfoTest, ShowsTheHeaderOfAnOpenQcdFile) {
-  std::string openqcd(24 + 2 * 4 * 2 * 2 * 72 * 8, '\0');
-  openqcd[0] = openqcd[8] = openqcd[12] = 2;
-  openqcd[4] = 4;
-  const double plaquette = 1.75;
-  std::memcpy(openqcd.data() + 16, &plaquette, sizeof plaquette);
-  write_bytes(folder_.file("o"), openqcd);
-  expect_info(folder_.file("o"), {"openQCD", "4 2 2 2 (x y z t)", "1.75"}, {folder_.file("o"), not_read});
+TEST_F(InfoTest, ShowsAnOpenQcdFile) {
+  auto generator = fresh_generator();
+  const HostLinks links = random_links({2, 4, 6, 2}, generator);
+  const Lattice lattice(links.dims);
+  const double plaquette = GaugeStore(lattice, links).observables().plaquette;
+  write_bytes(folder_.file("o"), openqcd_bytes(links, plaquette));
+  expect_info(folder_.file("o"), {"openQCD", "2 4 6 2 (x y z t)", "stated        plaquette = ", "in SU(3)",
+                                  "checksum      missing (computed suma "});
+  write_bytes(folder_.file("o"), openqcd_bytes(links, plaquette + 1e-9));
+  expect_info(folder_.file("o"), {"openQCD"}, {folder_.file("o"), "the header says plaquette / 3 = "});
 }
 
 std::string csc_bytes(std::int64_t kind, std::int64_t n, std::int64_t elements) {

@@ -84,6 +84,37 @@ inline std::string nersc_bytes(const HostLinks& links, const NerscForm& form) {
   return nersc_head(links, form, nersc_sum(data, form.big())) + data;
 }
 
+/// Odd points in the order t, x, y, z, z fastest; at each U(p, mu) and U(p - mu, mu) for mu = t, x, y, z.
+inline std::string openqcd_bytes(const HostLinks& links, double plaquette) {
+  const Lattice lattice(links.dims);
+  const Dims& dims = links.dims;
+  std::string bytes;
+  for (const std::size_t mu : {3, 0, 1, 2}) put_word(bytes, std::uint64_t(dims[mu]), 4, false);
+  put_word(bytes, std::bit_cast<std::uint64_t>(3 * plaquette), 8, false);
+  const auto put_link = [&](const Dims& x, int mu) {
+    const Complex* const u = links.link(lattice.site(x), mu);
+    for (int n = 0; n < 9; ++n) {
+      put_word(bytes, std::bit_cast<std::uint64_t>(u[n].real()), 8, false);
+      put_word(bytes, std::bit_cast<std::uint64_t>(u[n].imag()), 8, false);
+    }
+  };
+  for (int t = 0; t < dims[3]; ++t)
+    for (int x = 0; x < dims[0]; ++x)
+      for (int y = 0; y < dims[1]; ++y)
+        for (int z = 0; z < dims[2]; ++z) {
+          if ((t + x + y + z) % 2 == 0) continue;
+          for (const int mu : {3, 0, 1, 2}) {
+            const Dims here{x, y, z, t};
+            Dims behind = here;
+            int& at = behind[std::size_t(mu)];
+            at = at == 0 ? dims[std::size_t(mu)] - 1 : at - 1;
+            put_link(here, mu);
+            put_link(behind, mu);
+          }
+        }
+  return bytes;
+}
+
 inline std::string milc_bytes(const HostLinks& links, bool big) {
   const std::string data = link_bytes(links, 3, 32, big);
   std::uint32_t sum29 = 0, sum31 = 0;

@@ -7,6 +7,7 @@
 
 #include "input/files/file_headers.h"
 #include "input/files/gauge_file.h"
+#include "input/files/plain/link_slices.h"
 
 namespace quadrille {
 
@@ -18,5 +19,8 @@ HeaderLines milc_header(const InputFile& file);
 
 /// For read_plain_links(). Errors besides: ErrorCode::unsupported for sites in the order of a list; odd extents.
 GaugeFileInfo milc_gauge(const InputFile& file);
+
+/// In 32 bits with three rows, in the byte order of this machine.
+void write_milc_gauge(const std::string& path, const GaugeStore& links, const GaugeExport& options);
 
 }  // namespace quadrille

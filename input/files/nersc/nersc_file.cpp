@@ -1,7 +1,7 @@
 #include "input/files/nersc/nersc_file.h"
 
 #include "core/parameters/parameter_values.h"
-#include "input/files/plain_links.h"
+#include "input/files/plain/plain_links.h"
 
 #include <fmt/format.h>
 
@@ -189,6 +189,34 @@ GaugeFileInfo nersc_gauge(const InputFile& file) {
   add_stated(header, "PLAQUETTE", &GaugeObservables::plaquette, info);
   add_stated(header, "LINK_TRACE", &GaugeObservables::link_trace, info);
   return info;
+}
+
+void write_nersc_gauge(const std::string& path, const GaugeStore& links, const GaugeExport& options) {
+  const PlainForm form{.rows = options.rows == 0 ? 2 : options.rows,
+                       .precision = options.precision == 0 ? 64 : options.precision,
+                       .big_endian = true};
+  const Unitarity defects = links.unitarity();
+  const double most = link_tolerance(form.precision);
+  if (form.rows == 2 && !(defects.unitarity <= most && defects.determinant <= most)) {
+    throw Error(
+        ErrorCode::numerical,
+        fmt::format("links that are not in SU(3) (|U U^+ - 1| is {:.3g} at {}) need all three rows: --rows 3",
+                    defects.unitarity,
+                    link_name(links.lattice().global_dims(), defects.unitarity_site, defects.unitarity_direction)));
+  }
+  const Dims& dims = links.lattice().global_dims();
+  const GaugeObservables seen = links.observables();
+  std::string head = "BEGIN_HEADER\nHDR_VERSION = 1.0\n";
+  head += fmt::format("DATATYPE = 4D_SU3_GAUGE{}\n", form.rows == 3 ? "_3x3" : "");
+  for (std::size_t mu = 0; mu < 4; ++mu) head += fmt::format("DIMENSION_{} = {}\n", mu + 1, dims[mu]);
+  head += fmt::format("LINK_TRACE = {:.12f}\nPLAQUETTE = {:.12f}\nCHECKSUM = {:x}\n", seen.link_trace, seen.plaquette,
+                      sums_of_plain_links(links, form).sum);
+  head += fmt::format("CREATOR = Quadrille {}\nFLOATING_POINT = IEEE{}BIG\nEND_HEADER\n", QUADRILLE_VERSION,
+                      form.precision);
+  AtomicFile file(path);
+  file.write(head);
+  write_plain_links(file, links, form);
+  file.commit();
 }
 
 }  // namespace quadrille

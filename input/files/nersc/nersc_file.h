@@ -7,6 +7,7 @@
 
 #include "input/files/file_headers.h"
 #include "input/files/gauge_file.h"
+#include "input/files/plain/link_slices.h"
 
 namespace quadrille {
 
@@ -19,5 +20,9 @@ HeaderLines nersc_header(const InputFile& file);
 /// For read_plain_links(). The plaquette and the link trace may differ from those of the header by link_tolerance()
 /// and half a unit of the last digit there: programs compute them before links are rounded. Odd extents are errors.
 GaugeFileInfo nersc_gauge(const InputFile& file);
+
+/// Big-endian; of 64 bits and two rows where nothing else is said. The third row of two is lost: ErrorCode::numerical
+/// for links that it would change by more than link_tolerance().
+void write_nersc_gauge(const std::string& path, const GaugeStore& links, const GaugeExport& options);
 
 }  // namespace quadrille

@@ -1,4 +1,4 @@
-#include "input/files/plain_links.h"
+#include "input/files/plain/plain_links.h"
 
 #include "core/numbers/big_endian.h"
 #include "core/su3/su3.h"
@@ -33,22 +33,6 @@ Word stored_word(const std::byte* bytes, std::size_t index, bool big_endian) {
   return big_endian ? bytes_reversed(word) : word;
 }
 
-/// Of words the first of which has number `first`.
-WordSums sums_of(const std::byte* bytes, std::uint64_t first, std::size_t words, bool big_endian) {
-  WordSums sums;
-  auto k29 = unsigned(first % 29), k31 = unsigned(first % 31);
-  for (std::size_t i = 0; i < words; ++i) {
-    const auto word = stored_word<std::uint32_t>(bytes, i, big_endian);
-    sums.sum += word;
-    sums.swapped += bytes_reversed(word);
-    sums.rotated.a ^= std::rotl(word, int(k29));
-    sums.rotated.b ^= std::rotl(word, int(k31));
-    if (++k29 == 29) k29 = 0;
-    if (++k31 == 31) k31 = 0;
-  }
-  return sums;
-}
-
 /// Links as they stand in the file, and then in ILDG's form in 64 bits.
 template <class Word, class Real>
 void to_ildg(const std::byte* from, std::byte* to, std::int64_t links, const PlainLinks& form) {
@@ -71,20 +55,25 @@ void to_ildg(const std::byte* from, std::byte* to, std::int64_t links, const Pla
 }
 
 SiteReader reader_of(const InputFile& file, const GaugeFileInfo& info) {
-  return [&file, &info](std::byte* bytes, std::int64_t first, std::int64_t count) {
+  return [&file, info](std::byte* bytes, std::int64_t first, std::int64_t count) {
     const std::size_t site = plain_site_bytes(info), words = site / 4;
     std::vector<std::byte> stored(std::size_t(count) * site);
     file.read(info.plain.data_byte + std::uint64_t(first) * site, stored.data(), stored.size());
     const auto convert = info.precision == 64 ? &to_ildg<std::uint64_t, double> : &to_ildg<std::uint32_t, float>;
     convert(stored.data(), bytes, count * links_of_site, info.plain);
-    return sums_of(stored.data(), std::uint64_t(first) * words, std::size_t(count) * words, info.plain.big_endian);
+    return sums_of_words(stored.data(), std::uint64_t(first) * words, std::size_t(count) * words,
+                         info.plain.big_endian);
   };
 }
 
 /// `checksum` and `stated` with what the links have.
 void judge(GaugeFile& loaded, const SiteData& found) {
   ChecksumVerdict& verdict = loaded.info.checksum;
-  verdict.computed = verdict.kind == ChecksumKind::milc ? found.words.rotated : Checksum{found.words.sum, 0};
+  switch (verdict.kind) {
+    case ChecksumKind::milc: verdict.computed = found.words.rotated; break;
+    case ChecksumKind::nersc: verdict.computed = {found.words.sum, 0}; break;
+    case ChecksumKind::scidac: verdict.computed = found.checksum; break;  // of a format that has none
+  }
   using State = ChecksumVerdict::State;
   if (verdict.state != State::missing) verdict.state = verdict.stored == verdict.computed ? State::ok : State::mismatch;
   if (verdict.state == State::mismatch && verdict.kind == ChecksumKind::nersc &&
@@ -117,6 +106,11 @@ void demand_agreement(const GaugeFileInfo& info, const GaugeReadOptions& options
 }  // namespace
 
 GaugeFile read_plain_links(const InputFile& file, GaugeFileInfo info, const GaugeReadOptions& options) {
+  const SiteReader reader = reader_of(file, info);
+  return read_links(reader, std::move(info), options);
+}
+
+GaugeFile read_links(const SiteReader& reader, GaugeFileInfo info, const GaugeReadOptions& options) {
   GaugeFile loaded{std::move(info), nullptr, nullptr};
   loaded.lattice = std::make_unique<const Lattice>(
       loaded.info.dims, options.communicator ? options.communicator : options.ranks.for_lattice(loaded.info.dims));
@@ -128,7 +122,7 @@ GaugeFile read_plain_links(const InputFile& file, GaugeFileInfo info, const Gaug
   };
   const DataFormat format{
       .dims = loaded.info.dims, .reals = plain_reals, .precision = bits, .lattice = loaded.lattice.get()};
-  const SiteData found = read_pieces(reader_of(file, loaded.info), format, backend, unpack);
+  const SiteData found = read_pieces(reader, format, backend, unpack);
   judge(loaded, found);
   demand_agreement(loaded.info, options);  // the checksum first: a damaged file is the likelier cause of what follows
   demand_finite_links(loaded.info, found);

@@ -8,6 +8,7 @@
 #include "input/files/file_headers.h"
 #include "input/files/gauge_file.h"
 #include "input/files/input_file.h"
+#include "input/files/lattice_data.h"
 
 namespace quadrille {
 
@@ -15,6 +16,10 @@ namespace quadrille {
 /// Errors: ErrorCode::file for contradiction(); ErrorCode::numerical naming site and direction for a number that is not
 /// finite. Collective.
 GaugeFile read_plain_links(const InputFile& file, GaugeFileInfo info, const GaugeReadOptions& options);
+
+/// The same from whoever puts sites into ILDG's form in 64 bits, for a format whose links stand in another order.
+/// Errors: also those of the reader.
+GaugeFile read_links(const SiteReader& reader, GaugeFileInfo info, const GaugeReadOptions& options);
 
 /// The reader of a format, by what understands its header.
 template <GaugeFileInfo (*header)(const InputFile& file)>
