@@ -199,7 +199,7 @@ class Hdf5(Kind):
 
 
 def foreign_files():
-    """Gauge fields of NERSC and MILC, the header of an openQCD field, a matrix in ELSI CSC."""
+    """Gauge fields of NERSC, MILC and openQCD, a matrix in ELSI CSC."""
     links = 2**4 * 4
     nersc = "".join(f"{key} = {value}\n" for key, value in {
         "DATATYPE": "4D_SU3_GAUGE", **{f"DIMENSION_{mu}": 2 for mu in (1, 2, 3, 4)}, "PLAQUETTE": 0.5, "LINK_TRACE": 0.25,
