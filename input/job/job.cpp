@@ -222,14 +222,14 @@ void add_new(const std::vector<Error>& found, std::vector<Error>& errors) {
   }
 }
 
+}  // namespace
+
 const TaskSpec& find_task(const Job& job, const std::string& name) {
   for (const TaskSpec& task : job.run) {
     if (task.name == name) return task;
   }
   throw Error(ErrorCode::internal, "the job has no task '" + name + "'");
 }
-
-}  // namespace
 
 std::filesystem::path Job::input_path(const std::string& name) const { return file.parent_path() / name; }
 
@@ -330,6 +330,7 @@ void check_tasks(const Job& job, const std::optional<Dims>& dims, std::vector<Er
     if (!dims && task.entry->needs_links) continue;
     std::vector<Error> found;
     if (task.entry->check) task.entry->check(task, dims.value_or(Dims{}), found);
+    if (task.entry->check_used) task.entry->check_used(task, job, found);
     add_new(found, errors);
   }
 }

@@ -244,9 +244,9 @@ void save(JobRun& job, const TaskSpec& task, const Propagator& propagator, doubl
   if (options.precision == 64 && complete) job.record().data_hash = to_string(sum);
 }
 
-int source_time(const TaskSpec& task) {
+Dims source_position(const TaskSpec& task) {
   const Parameters& source = task.parameters->group("source");
-  return source_entry(source).position(source)[3];
+  return source_entry(source).position(source);
 }
 
 /// Logs the cost of this run's solves.
@@ -286,7 +286,7 @@ void run_propagator(JobRun& job, const TaskSpec& task) {
   for (const auto& [column, why] : failures) {
     if (!propagator.columns.empty()) blas::scale(std::nan(""), propagator.columns[std::size_t(column)]);
   }
-  job.keep(task, {std::move(propagator), source_time(task), int(failures.size())});
+  job.keep(task, {std::move(propagator), source_position(task), int(failures.size())});
 }
 
 /// From the file that the task saved, when that is in double precision and still holds what was computed.
@@ -301,7 +301,7 @@ bool restore(JobRun& job, const TaskSpec& task) {
       log().warn("{}: changed since the task '{}' wrote it", path, task.name);
       return false;
     }
-    job.keep(task, {std::move(file.propagator), source_time(task)});
+    job.keep(task, {std::move(file.propagator), source_position(task)});
   } catch (const Error& error) {
     log().warn("{}", error.what());
     return false;
