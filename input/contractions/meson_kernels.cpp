@@ -62,7 +62,7 @@ QUADRILLE_INLINE void add_terms(double* out, const MesonTerm* terms, const doubl
 }
 
 template <int lanes>
-void contract(const MesonProblem& problem, const Plane& plane, double* scratch) {
+void contract_mesons(const MesonProblem& problem, const Plane& plane, double* scratch) {
   const bool same = problem.quark == problem.antiquark;
   double *const quark = scratch, *const other = quark + block_numbers * lanes;
   double *const antiquark = same ? quark : other, *const sums = other + block_numbers * lanes;
@@ -84,8 +84,8 @@ void contract(const MesonProblem& problem, const Plane& plane, double* scratch) 
 
 MesonKernel QUADRILLE_JOIN(meson_kernel_, QUADRILLE_ISA)(int lanes) {
   constexpr int native = QUADRILLE_ISA_BYTES / 8;
-  if (lanes == native) return &contract<native>;
-  if (native == 2 && lanes == 1) return &contract<1>;
+  if (lanes == native) return &contract_mesons<native>;
+  if (native == 2 && lanes == 1) return &contract_mesons<1>;
   return nullptr;
 }
 

@@ -33,7 +33,7 @@ struct MesonPlan {
   }
 };
 
-MesonKernel kernel_for(int lanes) {
+MesonKernel meson_kernel_for(int lanes) {
   const MesonKernel kernel = QUADRILLE_OF_ISA(isa_of_lanes(lanes, Precision::Double), meson_kernel)(lanes);
   if (kernel == nullptr)
     throw Error(ErrorCode::internal, "no meson kernel works on " + std::to_string(lanes) + " lanes");
@@ -48,7 +48,7 @@ SpaceSums meson_correlators(const ReadablePropagator& quark, const ReadablePropa
   require_same(quark.desc(), antiquark.desc(), "quark and antiquark");
   const int lanes = quark.desc().layout.lanes;
   const MesonPlan plan(channels);
-  const MesonKernel kernel = kernel_for(lanes);
+  const MesonKernel kernel = meson_kernel_for(lanes);
   const PropagatorBlocks s = quark.blocks(), r = antiquark.blocks();
   const MesonProblem problem{&s, &*quark == &*antiquark ? &s : &r, plan.sums.data(), int(plan.sums.size()),
                              plan.terms.data()};

@@ -4,10 +4,12 @@
 #include "core/layout/vector_layout.h"
 #include "core/system/aligned_memory.h"
 #include "core/system/team.h"
+#include "input/contractions/gaussian_smearing.h"
 
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <optional>
 #include <utility>
 
 namespace quadrille {
@@ -110,11 +112,20 @@ struct SumOverSpace {
 
 }  // namespace
 
-ReadablePropagator::ReadablePropagator(const Propagator& propagator) : given_(&propagator) {
+ReadablePropagator::ReadablePropagator(const Propagator& propagator, const GaussianSmearing* sink)
+    : given_(&propagator) {
   const FieldDesc& desc = propagator.desc();
-  if (desc.backend->host_memory() && !desc.layout.grouped()) return;
+  if (desc.backend->host_memory() && !desc.layout.grouped() && sink == nullptr) return;
   copy_ = make_propagator(FieldDesc::spinor(*desc.lattice, Subset::Full, Precision::Double), propagator.sink);
-  for (std::size_t k = 0; k < propagator.columns.size(); ++k) convert(copy_.columns[k], propagator.columns[k]);
+  std::optional<Field> smeared;
+  if (sink != nullptr) smeared.emplace(sink->field_desc());
+  for (std::size_t k = 0; k < propagator.columns.size(); ++k) {
+    if (sink != nullptr) {
+      convert(*smeared, propagator.columns[k]);
+      sink->apply(*smeared);
+    }
+    convert(copy_.columns[k], sink != nullptr ? *smeared : propagator.columns[k]);
+  }
 }
 
 PropagatorBlocks ReadablePropagator::blocks() const {

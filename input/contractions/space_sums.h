@@ -12,12 +12,14 @@
 
 namespace quadrille {
 
+class GaussianSmearing;
+
 /// A propagator where the kernels of this CPU can read it: itself, or where it is in the memory of a device or in a
 /// device's layout a copy, converted column by column.
 class QUADRILLE_API ReadablePropagator {
  public:
-  /// `propagator` outlives this.
-  explicit ReadablePropagator(const Propagator& propagator);
+  /// `propagator` outlives this. With `sink` a copy whose sink is smeared, which is done on the backend of the links.
+  explicit ReadablePropagator(const Propagator& propagator, const GaussianSmearing* sink = nullptr);
   const Propagator& operator*() const { return copy_.columns.empty() ? *given_ : copy_; }
   const FieldDesc& desc() const { return (**this).desc(); }
   PropagatorBlocks blocks() const;

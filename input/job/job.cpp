@@ -155,6 +155,9 @@ class JobReader {
     task.solver = choose_block("solver", task.entry->needs_solver, job_.solver, task, value);
     for (const TaskReference& reference : task.entry->references) check_reference(reference, task);
     task.links_from = links_for(*task.entry);
+    const std::string& with = task.entry->links_of_used;
+    if (!with.empty() && task.parameters->has(with) && !task.uses.empty())
+      task.links_from = find_task(job_, task.uses.front()).links_from;
     job_.run.push_back(std::move(task));
   }
 

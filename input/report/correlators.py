@@ -15,8 +15,9 @@ def channels(entry):
 def columns(entry):
     """{"pion": [C(t) for t = 0, 1, ... after the source], ..., "effective_mass": [...]}, which ends with None where it is
     over half of the times; then the channels."""
-    source, times = entry["source_time"], len(entry["pion"])
-    found = {"pion": entry["pion"], "effective_mass": entry["effective_mass"], **channels(entry)}
+    source = entry["source_time"]
+    found = {**{name: entry[name] for name in ("pion", "effective_mass") if name in entry}, **channels(entry)}
+    times = max(len(value) for value in found.values())
     return {name: value[source:] + value[:source] if len(value) == times else value + [None] * (times - len(value))
             for name, value in found.items()}
 
@@ -45,7 +46,8 @@ def csv_files(results):
 
 def correlator_text(name, entry):
     head, lines = rows(entry)
-    head, lines = head[:4], [line[:4] for line in lines]  # the others are in the CSV file
+    some = 4 if "pion" in entry else 3  # the others are in the CSV file
+    head, lines = head[:some], [line[:some] for line in lines]
     if all(value is None for line in lines for value in line[2:]):
         return f"\n## Correlators `{name}`\n\nNone: columns of the propagator have no solution.\n"
     heads = {"t_after_source": "t - t_source", "effective_mass": "effective mass a m(t, t + 1)", "pion": "pion C(t)"}
@@ -63,7 +65,7 @@ def text(results):
 def draw(results, save):
     import matplotlib.pyplot as plt
 
-    found = results.get("correlators", {})
+    found = {name: entry for name, entry in results.get("correlators", {}).items() if "pion" in entry}
     if not found:
         return
     figure, (above, below) = plt.subplots(2, 1, figsize=(6, 8))

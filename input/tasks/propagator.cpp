@@ -12,7 +12,7 @@
 #include "input/run/job_run.h"
 #include "input/run/progress.h"
 #include "input/run/stop_signal.h"
-#include "input/sources/registry.h"
+#include "input/sources/source_maker.h"
 #include "input/tasks/at_once.h"
 #include "input/tasks/checks.h"
 #include "input/tasks/solve_report.h"
@@ -35,7 +35,7 @@ namespace {
 
 void check_propagator(const TaskSpec& task, const Dims& dims, std::vector<Error>& errors) {
   const Parameters& source = task.parameters->group("source");
-  gather(errors, [&] { source_entry(source).check(source, dims); });
+  gather(errors, [&] { check_source(source, dims); });
   gather(errors, [&] { find_operator(task.op->text("type")).check(*task.op); });
   gather(errors, [&] { (void)solver_spec(*task.solver); });
   gather(errors, [&] { (void)batch_of(*task.parameters); });
@@ -135,7 +135,7 @@ bool given_up_early(const Json& solve, int patience) {
 Propagator solve_all(JobRun& job, const TaskSpec& task, const EvenOddSystem& system, std::size_t before,
                      Failures& failures) {
   const JobClock::Span setup = job.count(Phase::setup);
-  const Parameters& source = task.parameters->group("source");
+  const SourceMaker source(task.parameters->group("source"), *job.gauge().links);
   SystemSolver solver(system, solver_spec(*task.solver));
   const bool wanted = job.used_later(task) || task.parameters->has("save");
   const FieldDesc& full = system.full_desc();
@@ -158,7 +158,7 @@ Propagator solve_all(JobRun& job, const TaskSpec& task, const EvenOddSystem& sys
   const auto solve = [&](std::span<const int> columns) {
     line.begin_solves(int(columns.size()));
     for (std::size_t k = 0; k < columns.size(); ++k) {
-      source_entry(source).make(source, b[k], columns[k] / 3, columns[k] % 3);
+      source.make(b[k], columns[k] / 3, columns[k] % 3);
     }
     std::vector<Field> found = solve_columns(job, task, solver, system, columns, b, failures);
     for (std::size_t k = 0; wanted && k < columns.size(); ++k) {
@@ -203,7 +203,7 @@ PropagatorHeader header_of(const JobRun& job, const TaskSpec& task, double mass)
   const Parameters& source = task.parameters->group("source");
   PropagatorHeader header;
   header.source = source_entry(source).position(source);
-  header.source_type = source.text("type");
+  header.source_type = file_source_type(source);
   const OperatorEntry& entry = find_operator(task.op->text("type"));
   header.action = entry.file_action(*task.op);
   header.mass = mass;

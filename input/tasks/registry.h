@@ -33,6 +33,8 @@ struct TaskEntry {
   /// Its own integers that may be larger in a later run, which then continues from the end of this one.
   std::vector<std::string> extends = {};
   std::vector<TaskReference> references = {};
+  /// A parameter with which a task that only works on propagators needs the links of the first task it refers to.
+  std::string links_of_used = {};
   /// Checks that need the lattice (extents are 0 where there is none) or other files: appends what does not fit to
   /// `errors`. May be null.
   void (*check)(const TaskSpec& task, const std::array<int, 4>& dims, std::vector<Error>& errors) = nullptr;

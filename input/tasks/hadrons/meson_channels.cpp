@@ -1,4 +1,4 @@
-#include "input/tasks/meson_channels.h"
+#include "input/tasks/hadrons/meson_channels.h"
 
 #include <algorithm>
 

@@ -1,0 +1,22 @@
+#include "input/sources/source_maker.h"
+
+namespace quadrille {
+
+SourceMaker::SourceMaker(const Parameters& source, const GaugeStore& links)
+    : source_(source), entry_(source_entry(source)), smearing_(make_smearing(source, "smearing", links)) {}
+
+void SourceMaker::make(Field& b, int spin, int color) const {
+  entry_.make(source_, b, spin, color);
+  if (smearing_) smearing_->apply(b);
+}
+
+void check_source(const Parameters& source, const Dims& dims) {
+  source_entry(source).check(source, dims);
+  check_smearing(source, "smearing");
+}
+
+std::string file_source_type(const Parameters& source) {
+  return source.has("smearing") ? "shell" : source.text("type");
+}
+
+}  // namespace quadrille
