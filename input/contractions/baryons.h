@@ -16,7 +16,7 @@ QUADRILLE_API const std::vector<std::string>& baryon_names();
 ///
 ///   nucleon: B = eps_ijk (u_i^T C g5 d_j) u_k, u the `like` quarks and d the other one
 ///   delta:   B = eps_ijk (u_i^T C g- u_j) u_k of the `like` quarks alone with g+- = (gx +- i gy) / 2 and spin up in P,
-///            the state of J_z = 3/2, and the same for -3/2: the mean of the two
+///            the state of J_z = 3/2, and with g+ and spin down that of -3/2: the mean of the two
 ///
 /// ErrorCode::internal for another name. The same bits for any number of threads; collective.
 QUADRILLE_API SpaceSums baryon_correlators(const ReadablePropagator& like, const ReadablePropagator& other,

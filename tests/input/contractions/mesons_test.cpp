@@ -218,7 +218,7 @@ TEST(Momenta, PhasesAreThoseOfTheAngle) {
   for (int trial = 0; trial < 1000; ++trial) {
     const int extent = 1 + int(generator() % 64), n = int(generator() % 21) - 10, x = int(generator() % 200) - 100;
     const Complex wanted = std::polar(1.0, -2 * std::numbers::pi * n * x / extent);
-    EXPECT_LT(std::abs(momentum_phase(n, x, extent) - wanted), 2e-13) << n << " " << x << " " << extent;
+    EXPECT_LT(std::abs(momentum_phase(n, x, extent) - wanted), 2e-12) << n << " " << x << " " << extent;
   }
   EXPECT_EQ(momentum_phase(1, 2, 8), Complex(0, -1));
 }
