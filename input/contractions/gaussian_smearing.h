@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace quadrille {
@@ -20,9 +21,13 @@ namespace quadrille {
 class QUADRILLE_API GaussianSmearing {
  public:
   GaussianSmearing(const GaugeStore& links, double sigma, int steps);
+  /// On links whose time links are zero.
+  GaussianSmearing(std::shared_ptr<const GaugeStore> spatial_links, double sigma, int steps);
 
-  /// Smears a spinor field of any spin basis on the full lattice in double, on the backend of the links. Collective.
-  void apply(Field& x) const;
+  /// Smears spinor fields of any spin basis on the full lattice in double, on the backend of the links. Several at once
+  /// share the links that are read, and take twice as many more fields of memory. Collective.
+  void apply_each(std::span<Field> fields) const;
+  void apply(Field& x) const { apply_each({&x, 1}); }
   /// Of fields that it works on.
   const FieldDesc& field_desc() const { return laplacian_->field_desc(); }
 
@@ -32,6 +37,21 @@ class QUADRILLE_API GaussianSmearing {
   std::unique_ptr<const WilsonOperator> laplacian_;
 };
 
+/// The same on one time slice of the whole lattice, whose links it has on a lattice of its own: for sources.
+class QUADRILLE_API SliceSmearing {
+ public:
+  SliceSmearing(const GaugeStore& links, double sigma, int steps, int time);
+
+  /// Smears the slice of a spinor field as GaussianSmearing does; the others stay as they are. Collective.
+  void apply(Field& x) const;
+
+ private:
+  /// Two slices for each rank along t: the first, on the rank that has it, is the one that is smeared.
+  Lattice slices_;
+  int time_;  ///< on this rank; -1 where another one has it
+  GaussianSmearing smearing_;
+};
+
 /// The parameter NAME: {type: gaussian, sigma, steps}.
 Parameter smearing_parameter(const std::string& name, const std::string& help);
 /// ErrorCode::invalid_input with the place when the parameters have smearing of so few steps that it does not smear.
@@ -39,5 +59,7 @@ void check_smearing(const Parameters& parameters, const std::string& name);
 /// Null where the parameters have none.
 std::unique_ptr<const GaussianSmearing> make_smearing(const Parameters& parameters, const std::string& name,
                                                       const GaugeStore& links);
+std::unique_ptr<const SliceSmearing> make_slice_smearing(const Parameters& parameters, const std::string& name,
+                                                         const GaugeStore& links, int time);
 
 }  // namespace quadrille

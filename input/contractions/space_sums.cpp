@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <map>
 #include <memory>
-#include <optional>
 #include <utility>
 
 namespace quadrille {
@@ -52,6 +51,9 @@ class PhaseTables {
   std::vector<int> x_of_, xy_of_;
   PlanePhases view_{};
 };
+
+/// Columns: their number is a multiple.
+constexpr std::size_t smeared_at_once = 4;
 
 using Numbers = std::vector<double, AlignedAllocator<double>>;
 
@@ -117,14 +119,17 @@ ReadablePropagator::ReadablePropagator(const Propagator& propagator, const Gauss
   const FieldDesc& desc = propagator.desc();
   if (desc.backend->host_memory() && !desc.layout.grouped() && sink == nullptr) return;
   copy_ = make_propagator(FieldDesc::spinor(*desc.lattice, Subset::Full, Precision::Double), propagator.sink);
-  std::optional<Field> smeared;
-  if (sink != nullptr) smeared.emplace(sink->field_desc());
-  for (std::size_t k = 0; k < propagator.columns.size(); ++k) {
-    if (sink != nullptr) {
-      convert(*smeared, propagator.columns[k]);
-      sink->apply(*smeared);
-    }
-    convert(copy_.columns[k], sink != nullptr ? *smeared : propagator.columns[k]);
+  const auto size = std::size_t(Propagator::size);
+  if (sink == nullptr) {
+    for (std::size_t k = 0; k < size; ++k) convert(copy_.columns[k], propagator.columns[k]);
+    return;
+  }
+  std::vector<Field> smeared;
+  while (smeared.size() < smeared_at_once) smeared.emplace_back(sink->field_desc());
+  for (std::size_t first = 0; first < size; first += smeared_at_once) {
+    for (std::size_t k = 0; k < smeared_at_once; ++k) convert(smeared[k], propagator.columns[first + k]);
+    sink->apply_each(smeared);
+    for (std::size_t k = 0; k < smeared_at_once; ++k) convert(copy_.columns[first + k], smeared[k]);
   }
 }
 

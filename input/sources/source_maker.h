@@ -21,7 +21,7 @@ class SourceMaker {
  private:
   const Parameters& source_;
   const SourceEntry& entry_;
-  std::unique_ptr<const GaussianSmearing> smearing_;  ///< null where it is not smeared
+  std::unique_ptr<const SliceSmearing> smearing_;  ///< null where it is not smeared
 };
 
 /// Throws what is wrong with a source on a lattice of `dims` (SourceEntry::check), or with its smearing.
