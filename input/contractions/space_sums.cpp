@@ -124,10 +124,15 @@ ReadablePropagator::ReadablePropagator(const Propagator& propagator, const Gauss
     for (std::size_t k = 0; k < size; ++k) convert(copy_.columns[k], propagator.columns[k]);
     return;
   }
+  // In the basis of files, so that a propagator that comes from one gives the same bits.
+  copy_.sink = Propagator::Sink::degrand_rossi;
   std::vector<Field> smeared;
   while (smeared.size() < smeared_at_once) smeared.emplace_back(sink->field_desc());
   for (std::size_t first = 0; first < size; first += smeared_at_once) {
-    for (std::size_t k = 0; k < smeared_at_once; ++k) convert(smeared[k], propagator.columns[first + k]);
+    for (std::size_t k = 0; k < smeared_at_once; ++k) {
+      convert(smeared[k], propagator.columns[first + k]);
+      if (propagator.sink == Propagator::Sink::ukqcd) to_degrand_rossi(smeared[k]);
+    }
     sink->apply_each(smeared);
     for (std::size_t k = 0; k < smeared_at_once; ++k) convert(copy_.columns[first + k], smeared[k]);
   }

@@ -4,6 +4,7 @@ field, whose propagator is known; harness.py says what the environment is."""
 
 import csv
 import itertools
+import json
 import os
 import subprocess
 import sys
@@ -129,6 +130,26 @@ class Mesons(Correlators):
         self.assertEqual(self.run_job(job)["correlators"], first)
         again = self.run_job(job, "--threads", "3", out="threads")["correlators"]
         self.assertEqual(again, first)
+
+    def test_lost_correlators_come_back(self):
+        """One propagator is read from its file, the other is solved again: the same bits, with smeared sinks, too."""
+        smearing = {"type": "gaussian", "sigma": 1.0, "steps": 3}
+        job = self.job({"task": "mesons", "name": "m", "from": "q0", "antiquark": "q1", "channels": ["rho_x"], "momenta": 1},
+                       {"task": "mesons", "name": "s", "from": "q0", "antiquark": "q1", "sink_smearing": smearing},
+                       {"task": "baryons", "name": "b", "from": "q1", "other": "q0"})
+        del job["run"][1]["save"]
+        first = self.run_job(job)["correlators"]
+        with open(self.path("out/restart.json")) as stream:
+            state = json.load(stream)
+        for name in "msb":
+            del state["tasks"][name]
+        with open(self.path("out/restart.json"), "w") as stream:
+            json.dump(state, stream)
+        process = self.call("run", self.path("job.yaml"), "--out", self.path("out"))
+        self.assertEqual(process.returncode, 0, process.stderr)
+        self.assertIn("q1: already done, but not saved in double precision: solving again", process.stderr)
+        self.assertNotIn("q0: already done, but", process.stderr)
+        self.assertEqual(self.read_results()["correlators"], first)
 
     def test_columns_without_a_solution(self):
         job = self.job({"task": "mesons", "name": "m", "from": "q0", "channels": ["pion", "rho_x"], "momenta": 1},
