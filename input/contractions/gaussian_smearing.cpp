@@ -1,11 +1,8 @@
 #include "input/contractions/gaussian_smearing.h"
 
 #include "core/blas/blas.h"
-#include "core/error.h"
 #include "core/field/host_image.h"
 #include "core/field/site_access.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -131,7 +128,7 @@ Parameter smearing_parameter(const std::string& name, const std::string& help) {
                           .minimum_open = true},
                          {.name = "steps",
                           .type = ParameterType::integer,
-                          .help = "N, at least 1.5 sigma^2",
+                          .help = "N; with fewer than 1.5 sigma^2 the highest modes grow",
                           .required = true,
                           .minimum = 1,
                           .maximum = 100000}};
@@ -141,18 +138,6 @@ Parameter smearing_parameter(const std::string& name, const std::string& help) {
   smearing.help = help;
   smearing.entries = {{"gaussian", std::move(gaussian)}};
   return smearing;
-}
-
-// The largest -D^2 is 12: with sigma^2 / (4 N) 12 > 2 the highest modes would grow.
-void check_smearing(const Parameters& parameters, const std::string& name) {
-  if (!parameters.has(name)) return;
-  const Parameters& smearing = parameters.group(name);
-  const double sigma = smearing.real("sigma");
-  if (double(smearing.integer("steps")) >= 1.5 * sigma * sigma) return;
-  throw Error(ErrorCode::invalid_input,
-              fmt::format("'{}.steps' must be >= 1.5 sigma^2 = {:g}, or the highest modes grow; got {}", name,
-                          1.5 * sigma * sigma, smearing.integer("steps")),
-              smearing.where("steps"));
 }
 
 std::unique_ptr<const GaussianSmearing> make_smearing(const Parameters& parameters, const std::string& name,

@@ -54,8 +54,6 @@ class QUADRILLE_API SliceSmearing {
 
 /// The parameter NAME: {type: gaussian, sigma, steps}.
 Parameter smearing_parameter(const std::string& name, const std::string& help);
-/// ErrorCode::invalid_input with the place when the parameters have smearing of so few steps that it does not smear.
-void check_smearing(const Parameters& parameters, const std::string& name);
 /// Null where the parameters have none.
 std::unique_ptr<const GaussianSmearing> make_smearing(const Parameters& parameters, const std::string& name,
                                                       const GaugeStore& links);

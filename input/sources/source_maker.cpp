@@ -12,11 +12,6 @@ void SourceMaker::make(Field& b, int spin, int color) const {
   if (smearing_) smearing_->apply(b);
 }
 
-void check_source(const Parameters& source, const Dims& dims) {
-  source_entry(source).check(source, dims);
-  check_smearing(source, "smearing");
-}
-
 std::string file_source_type(const Parameters& source) {
   return source.has("smearing") ? "shell" : source.text("type");
 }

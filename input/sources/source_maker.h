@@ -24,8 +24,6 @@ class SourceMaker {
   std::unique_ptr<const SliceSmearing> smearing_;  ///< null where it is not smeared
 };
 
-/// Throws what is wrong with a source on a lattice of `dims` (SourceEntry::check), or with its smearing.
-void check_source(const Parameters& source, const Dims& dims);
 /// What Chroma calls it in files of propagators, without _SOURCE and in any case.
 std::string file_source_type(const Parameters& source);
 

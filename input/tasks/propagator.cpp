@@ -35,7 +35,7 @@ namespace {
 
 void check_propagator(const TaskSpec& task, const Dims& dims, std::vector<Error>& errors) {
   const Parameters& source = task.parameters->group("source");
-  gather(errors, [&] { check_source(source, dims); });
+  gather(errors, [&] { source_entry(source).check(source, dims); });
   gather(errors, [&] { find_operator(task.op->text("type")).check(*task.op); });
   gather(errors, [&] { (void)solver_spec(*task.solver); });
   gather(errors, [&] { (void)batch_of(*task.parameters); });

@@ -380,8 +380,8 @@ class Sources(Correlators):
         for source, words in (({"type": "wall"}, "time"), ({"type": "wall", "time": 10}, r"'source.time' must be >= 0 and < 10"),
                               ({"type": "wall", "time": 1, "momentum": [1, 0]}, "momentum"),
                               ({"type": "noise", "time": 1, "kind": "z3"}, "one of z2, z4, u1, gaussian"),
-                              ({"type": "wall", "time": 1, "smearing": {"type": "gaussian", "sigma": 2, "steps": 5}},
-                               r"'smearing.steps' must be >= 1.5 sigma\^2 = 6")):
+                              ({"type": "wall", "time": 1, "smearing": {"type": "gaussian", "sigma": 0, "steps": 5}},
+                               r"'sigma' must be > 0")):
             process = self.call("check", self.write_job(self.job([source])))
             self.assertEqual(process.returncode, 1, source)
             self.assertRegex(process.stderr, rf"job.yaml:\d+:\d+: .*{words}")

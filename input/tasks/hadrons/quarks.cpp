@@ -3,7 +3,6 @@
 #include "input/contractions/gaussian_smearing.h"
 #include "input/contractions/momenta_parameter.h"
 #include "input/job/document.h"
-#include "input/tasks/checks.h"
 
 #include <fmt/format.h>
 
@@ -31,7 +30,6 @@ Parameter sink_smearing_parameter() {
 
 void check_hadrons(const TaskSpec& task, const Dims& dims, std::vector<Error>& errors) {
   check_momenta(*task.parameters, dims, errors);
-  gather(errors, [&] { check_smearing(*task.parameters, sink_smearing); });
 }
 
 void check_same_source(const TaskSpec& task, const Job& job, const std::string& second, std::vector<Error>& errors) {

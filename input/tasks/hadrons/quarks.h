@@ -15,7 +15,7 @@ namespace quadrille {
 
 /// The parameter `sink_smearing`. A task that has it names it in TaskEntry::links_of_used.
 Parameter sink_smearing_parameter();
-/// Appends what is wrong with the momenta or with the smearing of a task.
+/// Appends what is wrong with the momenta of a task.
 void check_hadrons(const TaskSpec& task, const Dims& dims, std::vector<Error>& errors);
 /// Appends an error where the parameter `second` names a propagator from another source than `from`. Their momenta and
 /// smearing may differ.
