@@ -57,6 +57,11 @@ SpaceSums meson_correlators(const ReadablePropagator& quark, const ReadablePropa
                         [&](const Plane& plane, double* scratch) { kernel(problem, plane, scratch); });
 }
 
+int norm_sign(const Gamma& gamma) {
+  const Gamma gt = gamma_named("gt");
+  return gt * adjoint(gamma) * gt == gamma ? -1 : 1;
+}
+
 bool real_at_rest(const MesonChannel& channel) {
   return reversal_sign(channel.sink) * reversal_sign(channel.source) == 1;
 }

@@ -25,4 +25,7 @@ QUADRILLE_API SpaceSums meson_correlators(const ReadablePropagator& quark, const
 /// C_AB(p)^* = s_A s_B C_AB(-p) with the signs of reversal_sign().
 QUADRILLE_API bool real_at_rest(const MesonChannel& channel);
 
+/// The sign with which C of A = B = `gamma` is <O O^+> of O = qbar' A q: gt A^+ gt = -sign A.
+QUADRILLE_API int norm_sign(const Gamma& gamma);
+
 }  // namespace quadrille

@@ -6,10 +6,16 @@ MASS = ("effective mass: from C(t)/C(t+1) = cosh(m (T/2-t)) / cosh(m (T/2-t-1)) 
 
 
 def channels(entry):
-    """{"rho_x 0 0 1 re": [...], ...}: name, momentum and part of each correlator of a channel."""
-    return {" ".join([name, *map(str, correlator["momentum"]), part]): correlator[part]
-            for name, channel in entry.get("channels", {}).items()
-            for correlator in channel["correlators"] for part in ("re", "im") if part in correlator}
+    """{"rho_x 0 0 1 re": [...], ...}: name, momentum and part of each correlator of a channel; "rho_x effective_mass"."""
+    found = {}
+    for name, channel in entry.get("channels", {}).items():
+        if "effective_mass" in channel:
+            found[f"{name} effective_mass"] = channel["effective_mass"]
+        for correlator in channel["correlators"]:
+            for part in ("re", "im"):
+                if part in correlator:
+                    found[" ".join([name, *map(str, correlator["momentum"]), part])] = correlator[part]
+    return found
 
 
 def columns(entry):

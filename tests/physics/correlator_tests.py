@@ -221,10 +221,20 @@ class FreeMesons(Correlators):
                                  phases(self.DIMS, correlator["momentum"], (0, 0, 0)))
                 seen = np.roll(value(correlator), -self.SITE[3])
                 self.assertLess(np.max(np.abs(seen - expected) / scale), 1e-10)
-        for name, channel in found["channels"].items():  # the signs with which norms are positive
-            sign = -1 if name in ("a0", "a0_2", "pion_2") or name.endswith("_2") else 1
-            after = np.roll(channel["correlators"][0]["re"], -self.SITE[3])[1:5]
-            self.assertTrue("_g5" in name or np.all(sign * after > 0), name)
+        for name in MESONS:  # the signs with which norms are positive, and what falls has a mass
+            channel = found["channels"][name]
+            sign = -1 if name == "a0" or name.endswith("_2") else 1
+            after = sign * np.roll(channel["correlators"][0]["re"], -self.SITE[3])
+            self.assertTrue(np.all(after[1:5] > 0), name)
+            folded = 0.5 * (after + np.roll(after[::-1], 1))
+            for t, mass in enumerate(channel["effective_mass"]):
+                if mass is not None:
+                    ratio = np.cosh(mass * (5 - t)) / np.cosh(mass * (4 - t))
+                    self.assertAlmostEqual(folded[t] / folded[t + 1] / ratio, 1, delta=1e-9)
+                else:
+                    self.assertFalse(folded[t] > folded[t + 1] > 0, name)
+        self.assertNotIn("effective_mass", found["channels"]["gtg5_g5"])
+        np.testing.assert_allclose(found["channels"]["pion"]["effective_mass"], found["effective_mass"], rtol=1e-10)
 
 
 def smeared(links, field, sigma, steps):
@@ -500,7 +510,7 @@ class Baryons(Correlators):
                                         {"task": "baryons", "name": "b", "from": "q0"}, masses=(0.3,)))
         process = self.call("report", self.path("out"))
         self.assertEqual(process.returncode, 0, process.stderr)
-        for task, names in (("m", ("t_after_source", "t", "pion", "effective_mass", "rho_z 0 0 0 re", "rho_z -1 0 0 re", "rho_z -1 0 0 im")),
+        for task, names in (("m", ("t_after_source", "t", "pion", "effective_mass", "rho_z effective_mass", "rho_z 0 0 0 re", "rho_z -1 0 0 re", "rho_z -1 0 0 im")),
                             ("b", ("t_after_source", "t", "nucleon 0 0 0 re", "nucleon 0 0 0 im"))):
             with open(self.path(f"out/report/correlator_{task}.csv"), newline="") as stream:
                 rows = list(csv.DictReader(stream))

@@ -20,13 +20,25 @@ void check_mesons_used(const TaskSpec& task, const Job& job, std::vector<Error>&
   check_same_source(task, job, "antiquark", errors);
 }
 
+/// Of a channel with one gamma at both ends, at rest; of two propagators from the real part.
+Json masses_of(const NamedChannel& channel, const SpaceSums* sums, std::size_t output, std::size_t times,
+               int source_time) {
+  if (sums == nullptr) return std::vector<Json>(times / 2);
+  std::vector<double> correlator;
+  for (std::size_t t = 0; t < times; ++t)
+    correlator.push_back(norm_sign(channel.gammas().sink) * sums->of(output, 0)[t].real());
+  return effective_mass_json(correlator, source_time);
+}
+
 /// The channels of a task; without sums those that are missing.
 Json channels_json(const std::vector<NamedChannel>& channels, const std::vector<Momentum>& momenta,
-                   const SpaceSums* sums, std::size_t times, bool one_propagator) {
+                   const SpaceSums* sums, std::size_t times, int source_time, bool one_propagator) {
   Json out = Json::object();
   for (std::size_t k = 0; k < channels.size(); ++k) {
     Json& channel = out[channels[k].name];
     channel = {{"sink", channels[k].sink}, {"source", channels[k].source}, {"correlators", Json::array()}};
+    if (channels[k].sink == channels[k].source)
+      channel["effective_mass"] = masses_of(channels[k], sums, k, times, source_time);
     for (std::size_t p = 0; p < momenta.size(); ++p) {
       const bool real = one_propagator && momenta[p] == Momentum{} && real_at_rest(channels[k].gammas());
       channel["correlators"].push_back(correlator_json(sums, k, p, momenta[p], times, real));
@@ -86,7 +98,7 @@ void run_mesons(JobRun& job, const TaskSpec& task) {
   }
   if (!contracted) return;
   out["source"] = quarks.source();
-  out["channels"] = channels_json(channels, momenta, found, times, !two);
+  out["channels"] = channels_json(channels, momenta, found, times, source_time, !two);
 }
 
 }  // namespace
