@@ -271,7 +271,7 @@ std::optional<Parameters::Item> ParameterResolver::list(const Parameter& paramet
     if (!entry) continue;
     const auto twin =
         std::find_if(out.list.begin(), out.list.end(), [&](const Item& other) { return same(other, *entry); });
-    if (twin != out.list.end()) {
+    if (twin != out.list.end() && !parameter.repeats) {
       add((*values)[k].where, fmt::format("'{}[{}]' is in the list already ({}): {}", name, k, to_string(twin->where),
                                           brief((*values)[k])));
       good = false;

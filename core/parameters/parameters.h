@@ -50,7 +50,7 @@ enum class ParameterType {
   boundary,        ///< four of: periodic | antiperiodic | {phase: theta/pi}
   group,           ///< a map of `members`
   variant,         ///< a map whose key `selector` names one of `entries`; its other keys are that entry's parameters
-  list,            ///< [..] of values that are all as `element` says, none of them twice
+  list,            ///< [..] of values that are all as `element` says, none of them twice unless `repeats`
 };
 
 struct Parameter;
@@ -88,6 +88,7 @@ struct Parameter {
   std::vector<ParameterEntry> entries = {};  ///< of a variant
   std::vector<Parameter> element = {};       ///< of a list: one, what every entry is (not a list itself)
   std::size_t fewest = 1, most = 1000;       ///< entries of a list
+  bool repeats = false;                      ///< entries of a list may be equal
   std::vector<std::vector<std::string>> exactly_one_of =
       {};  ///< of a group: sets of members of which one must be given
 };

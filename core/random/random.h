@@ -27,7 +27,8 @@ enum class RandomPurpose : std::uint32_t {
   GeneratedSystem = 8,
   Sample = 9,
   RandomBlocks = 10,
-  Thermostat = 11
+  Thermostat = 11,
+  NoiseSource = 16
 };
 
 /// Ten rounds of Philox4x32.

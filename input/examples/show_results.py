@@ -37,8 +37,25 @@ def show_solves(solves):
     print(f"  {done} of {len(solves)} converged; the largest true residual is {number(worst, '.2e')}")
 
 
+def show_channels(name, entry):
+    """C(t) of each channel at rest but the pion; other momenta are in the report."""
+    for channel, about in entry.get("channels", {}).items():
+        if channel == "pion" and "pion" in entry:
+            continue
+        rest = about["correlators"][0]
+        print(f"\n{channel} of task '{name}' at momentum 0, source at t = {entry['source_time']}:")
+        print(f"  {'t - t_source':>12}  {'t':>4}  {'Re C(t)':>22}" + (f"  {'Im C(t)':>22}" if "im" in rest else ""))
+        for after in range(len(rest["re"])):
+            t = (entry["source_time"] + after) % len(rest["re"])
+            parts = [number(rest[part][t], "22.15e") for part in ("re", "im") if part in rest]
+            print(f"  {after:>12}  {t:>4}  " + "  ".join(f"{part:>22}" for part in parts))
+
+
 def show_correlators(correlators):
     for name, entry in correlators.items():
+        show_channels(name, entry)
+        if "pion" not in entry:
+            continue
         pion, source = entry["pion"], entry["source_time"]
         print(f"\nPion correlator of task '{name}', source at t = {source}:")
         print("Effective masses a m are cosh masses of the correlator folded about T/2, from t and t + 1, up to T/2.")
@@ -75,7 +92,7 @@ def single_values(value, name=""):
 
 def show_other_tasks(results, folder):
     """What the functions above do not show."""
-    others = [task for task in results.get("job", {}).get("run", []) if task["task"] not in ("propagator", "mesons", "generate")]
+    others = [task for task in results.get("job", {}).get("run", []) if task["task"] not in ("propagator", "mesons", "baryons", "generate")]
     for task in others:
         print(f"\nTask '{task['name']}' ({task['task']}):")
         for name, value in single_values(results.get(task["name"], {})):

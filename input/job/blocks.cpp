@@ -2,6 +2,7 @@
 
 #include "core/parameters/parameter_values.h"
 #include "dirac/registry.h"
+#include "input/contractions/gaussian_smearing.h"
 #include "input/sources/registry.h"
 #include "input/tasks/registry.h"
 #include "solvers/registry.h"
@@ -106,7 +107,11 @@ Parameter make_source_block() {
   block.name = "source";
   block.type = Type::variant;
   block.help = "the right-hand side";
-  for (const SourceEntry& entry : source_registry()) block.entries.push_back({entry.name, entry.table});
+  for (const SourceEntry& entry : source_registry()) {
+    ParameterTable table = entry.table;
+    table.parameters.push_back(smearing_parameter("smearing", "what smears the source in space"));
+    block.entries.push_back({entry.name, std::move(table)});
+  }
   return block;
 }
 

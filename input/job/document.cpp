@@ -143,7 +143,10 @@ Json schema(const Parameter& parameter) {
     case Type::group: out = group_schema(parameter); break;
     case Type::variant: out = variant_schema(parameter); break;
     case Type::list:
-      out = {{"type", "array"}, {"minItems", parameter.fewest}, {"maxItems", parameter.most}, {"uniqueItems", true}};
+      out = {{"type", "array"},
+             {"minItems", parameter.fewest},
+             {"maxItems", parameter.most},
+             {"uniqueItems", !parameter.repeats}};
       out["items"] = schema(parameter.element.at(0));
       break;
   }

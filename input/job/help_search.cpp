@@ -125,12 +125,8 @@ constexpr Term absent_terms[] = {
     {"mobius", "operator"},    {"overlap fermions", "operator"},
     {"multigrid", "solver"},   {"gmres", "solver"},
     {"minres", "solver"},      {"schwarz", "solver"},
-    {"wall", "source"},        {"momentum source", "source"},
-    {"sequential", "source"},  {"stochastic", "source"},
-    {"z2", "source"},          {"hmc", "task"},
+    {"sequential", "source"},  {"hmc", "task"},
     {"rhmc", "task"},          {"dynamical fermions", "task"},
-    {"baryon", "task"},        {"baryons", "task"},
-    {"nucleon", "task"},       {"smearing", "task"},
     {"ape", "task"},           {"hyp", "task"},
     {"stout", "task"},         {"gradient flow", "task"},
     {"wilson flow", "task"},   {"topological charge", "task"},
@@ -144,7 +140,11 @@ constexpr Term absent_terms[] = {
 struct OtherName {
   const char *name, *here;
 };
-constexpr OtherName other_names[] = {{"multishift", "shifted_solves"}, {"multi shift", "shifted_solves"}};
+constexpr OtherName other_names[] = {{"multishift", "shifted_solves"},
+                                     {"multi shift", "shifted_solves"},
+                                     {"stochastic", "noise"},
+                                     {"baryon", "baryons"},
+                                     {"momentum source", "wall"}};
 
 }  // namespace
 

@@ -155,6 +155,9 @@ class JobReader {
     task.solver = choose_block("solver", task.entry->needs_solver, job_.solver, task, value);
     for (const TaskReference& reference : task.entry->references) check_reference(reference, task);
     task.links_from = links_for(*task.entry);
+    const std::string& with = task.entry->links_of_used;
+    if (!with.empty() && task.parameters->has(with) && !task.uses.empty())
+      task.links_from = find_task(job_, task.uses.front()).links_from;
     job_.run.push_back(std::move(task));
   }
 
@@ -222,14 +225,14 @@ void add_new(const std::vector<Error>& found, std::vector<Error>& errors) {
   }
 }
 
+}  // namespace
+
 const TaskSpec& find_task(const Job& job, const std::string& name) {
   for (const TaskSpec& task : job.run) {
     if (task.name == name) return task;
   }
   throw Error(ErrorCode::internal, "the job has no task '" + name + "'");
 }
-
-}  // namespace
 
 std::filesystem::path Job::input_path(const std::string& name) const { return file.parent_path() / name; }
 
@@ -330,6 +333,7 @@ void check_tasks(const Job& job, const std::optional<Dims>& dims, std::vector<Er
     if (!dims && task.entry->needs_links) continue;
     std::vector<Error> found;
     if (task.entry->check) task.entry->check(task, dims.value_or(Dims{}), found);
+    if (task.entry->check_used) task.entry->check_used(task, job, found);
     add_new(found, errors);
   }
 }

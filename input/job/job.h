@@ -52,6 +52,9 @@ Job read_job(const std::string& path, const std::vector<std::string>& overrides,
 /// `on_links` there are links already, and a gauge block of its own is an error.
 Job read_job_text(const std::string& text, const std::string& name, bool on_links, std::vector<Error>& errors);
 
+/// The task of this name. ErrorCode::internal when there is none.
+const TaskSpec& find_task(const Job& job, const std::string& name);
+
 /// For a message about an input file that the value at `where` names: " (made by: ...)" where the file is not there and
 /// the comment of made_by() (input/job/yaml.h) says how to make it; else empty.
 std::string origin_of_missing(const std::filesystem::path& file, const Location& where);

@@ -5,11 +5,24 @@ from module_report import legend_beside, number, table
 MASS = ("effective mass: from C(t)/C(t+1) = cosh(m (T/2-t)) / cosh(m (T/2-t-1)) of the correlator folded about T/2")
 
 
+def channels(entry):
+    """{"rho_x 0 0 1 re": [...], ...}: name, momentum and part of each correlator of a channel; "rho_x effective_mass"."""
+    found = {}
+    for name, channel in entry.get("channels", {}).items():
+        if "effective_mass" in channel:
+            found[f"{name} effective_mass"] = channel["effective_mass"]
+        for correlator in channel["correlators"]:
+            for part in ("re", "im"):
+                if part in correlator:
+                    found[" ".join([name, *map(str, correlator["momentum"]), part])] = correlator[part]
+    return found
+
+
 def columns(entry):
     """{"pion": [C(t) for t = 0, 1, ... after the source], ..., "effective_mass": [...]}, which ends with None where it is
-    over half of the times."""
+    over half of the times; then the channels."""
     source = entry["source_time"]
-    found = {name: value for name, value in entry.items() if isinstance(value, list)}
+    found = {**{name: entry[name] for name in ("pion", "effective_mass") if name in entry}, **channels(entry)}
     times = max(len(value) for value in found.values())
     return {name: value[source:] + value[:source] if len(value) == times else value + [None] * (times - len(value))
             for name, value in found.items()}
@@ -39,13 +52,16 @@ def csv_files(results):
 
 def correlator_text(name, entry):
     head, lines = rows(entry)
+    some = 4 if "pion" in entry else 3  # the others are in the CSV file
+    head, lines = head[:some], [line[:some] for line in lines]
     if all(value is None for line in lines for value in line[2:]):
         return f"\n## Correlators `{name}`\n\nNone: columns of the propagator have no solution.\n"
     heads = {"t_after_source": "t - t_source", "effective_mass": "effective mass a m(t, t + 1)", "pion": "pion C(t)"}
     shown = [[*line[:2], *(number(value, ".6f" if "mass" in key else ".9e") for key, value in zip(head[2:], line[2:]))]
              for line in lines]
-    return (f"\n## Correlators `{name}`\n\nSource at t = {entry['source_time']}; lattice units; {MASS}. All digits: "
-            f"[{csv_name(name)}]({csv_name(name)}).\n\n" + table([heads.get(key, key) for key in head], shown))
+    others = f", with {', '.join(entry['channels'])} at each momentum" if "channels" in entry else ""
+    return (f"\n## Correlators `{name}`\n\nSource at t = {entry['source_time']}; lattice units; {MASS}. All digits"
+            f"{others}: [{csv_name(name)}]({csv_name(name)}).\n\n" + table([heads.get(key, key) for key in head], shown))
 
 
 def text(results):
@@ -55,7 +71,7 @@ def text(results):
 def draw(results, save):
     import matplotlib.pyplot as plt
 
-    found = results.get("correlators", {})
+    found = {name: entry for name, entry in results.get("correlators", {}).items() if "pion" in entry}
     if not found:
         return
     figure, (above, below) = plt.subplots(2, 1, figsize=(6, 8))

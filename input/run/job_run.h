@@ -24,7 +24,7 @@ class DeflationSpace;
 /// A propagator, and what makes correlators of it meaningful.
 struct SolvedPropagator {
   Propagator field;
-  int source_time = 0;
+  Dims source{};     ///< the site that correlators are counted from
   int unsolved = 0;  ///< columns without a solution: their numbers are NaN
 };
 

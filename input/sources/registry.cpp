@@ -1,11 +1,13 @@
 #include "input/sources/registry.h"
 
+#include "input/sources/noise.h"
 #include "input/sources/point.h"
+#include "input/sources/wall.h"
 
 namespace quadrille {
 
 const std::vector<SourceEntry>& source_registry() {
-  static const std::vector<SourceEntry> entries = {point_source()};
+  static const std::vector<SourceEntry> entries = {point_source(), wall_source(), noise_source()};
   return entries;
 }
 

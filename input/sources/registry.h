@@ -17,7 +17,8 @@ struct SourceEntry {
   void (*check)(const Parameters& source, const Dims& dims);
   /// Makes b, a spinor field on the full lattice, the source of one spin (0..3, DeGrand-Rossi) and color (0..2).
   void (*make)(const Parameters& source, Field& b, int spin, int color);
-  /// The site from which correlators of this source are counted.
+  /// The site from which correlators of this source are counted: all of it is on the time slice of this site, which is
+  /// 0 in the directions in which the source has no place.
   Dims (*position)(const Parameters& source);
 };
 

@@ -26,12 +26,21 @@ void check_critical_mass(const TaskSpec& task, const Dims& dims, std::vector<Err
       task.parameters->where("window"));
 }
 
+void check_points(const TaskSpec& task, const Job& job, std::vector<Error>& errors) {
+  for (const Parameters::Item& from : task.parameters->list("from")) {
+    const std::string& name = std::get<std::string>(from.scalar);
+    if (!find_task(job, name).parameters->has("antiquark")) continue;
+    errors.emplace_back(
+        ErrorCode::invalid_input,
+        fmt::format("'from' must name mesons of one propagator, which has one mass; '{}' has an antiquark", name),
+        from.where);
+  }
+}
+
 /// The bare mass of the propagator that the mesons task `name` is made of: an earlier task has solved it.
 double bare_mass(const JobRun& job, const std::string& name) {
-  for (const TaskSpec& other : job.job().run) {
-    if (other.name == name) return job.folder().records().at(other.uses.at(0)).solves.at(0).at("mass").get<double>();
-  }
-  throw Error(ErrorCode::internal, "the job has no task '" + name + "'");
+  const TaskSpec& mesons = find_task(job.job(), name);
+  return job.folder().records().at(mesons.uses.at(0)).solves.at(0).at("mass").get<double>();
 }
 
 /// The pion of one mesons task as a point of the fit; empty (with a warning) when it has no mass.
@@ -120,6 +129,7 @@ TaskEntry critical_mass_task() {
   entry.table.parameters = {from, window};
   entry.references = {{"from", "mesons"}};
   entry.check = check_critical_mass;
+  entry.check_used = check_points;
   entry.run = run_critical_mass;
   return entry;
 }

@@ -33,9 +33,13 @@ struct TaskEntry {
   /// Its own integers that may be larger in a later run, which then continues from the end of this one.
   std::vector<std::string> extends = {};
   std::vector<TaskReference> references = {};
+  /// A parameter with which a task that only works on propagators needs the links of the first task it refers to.
+  std::string links_of_used = {};
   /// Checks that need the lattice (extents are 0 where there is none) or other files: appends what does not fit to
   /// `errors`. May be null.
   void (*check)(const TaskSpec& task, const std::array<int, 4>& dims, std::vector<Error>& errors) = nullptr;
+  /// Checks that need the earlier tasks that it refers to: appends what does not fit. May be null.
+  void (*check_used)(const TaskSpec& task, const Job& job, std::vector<Error>& errors) = nullptr;
   /// Checks that need to know who will do the task: appends why this backend cannot. May be null.
   void (*check_backend)(const TaskSpec& task, Backend& backend, std::vector<Error>& errors) = nullptr;
   /// Checks that need the links: appends why the task cannot be done on them. May be null.

@@ -222,6 +222,18 @@ TEST(Parameters, MistakesInListsNameTheEntry) {
             "real number such as 1");
 }
 
+TEST(Parameters, EntriesOfAListMayBeEqualWhereItSaysSo) {
+  ParameterTable table{"task test", "", {}, {}};
+  table.parameters = {{.name = "momentum",
+                       .type = ParameterType::list,
+                       .element = {{.name = "n", .type = ParameterType::integer}},
+                       .repeats = true}};
+  std::vector<Error> errors;
+  const Parameters p = resolve(table, block("{momentum: [1, 0, 1]}"), errors);
+  for (const Error& error : errors) ADD_FAILURE() << error.what();
+  EXPECT_EQ(p.integer_list("momentum"), (std::vector<std::int64_t>{1, 0, 1}));
+}
+
 TEST(Parameters, ReplacedTakesOneAndPutsOne) {
   std::vector<Error> errors;
   const Parameters p = resolve(table_of_lists(), block("{masses: [3, 0.5]}"), errors);

@@ -12,15 +12,18 @@ compared with the numbers are propagators that Quadrille solves:
     isotropic      a job with the tasks propagator and mesons, whose pion is Prop_correlator
     anisotropic    a job with a propagator from each site of the smeared source, added with the source's weights
     larger fields  the C API, which takes the smeared source itself
+    hadrons        the contractions of correlator_tests.py, of a propagator from a smeared source
 """
 
 import ctypes
+import itertools
 import json
 import os
 import sys
 
 import numpy as np
 
+import correlator_tests
 import harness
 import independent
 import lime_files
@@ -85,6 +88,43 @@ FINER_IN_TIME = {
         "0.00676346648607484 0.00770135525302053 0.00900632682817927 0.0109476272840807 0.0143755530465763 "
         "0.0235770142983073 0.0663056720214889"),
     "bound": 3e-6,
+}
+
+# Hadrons of hadspec.out.xml, a build in single precision: Shell_Point_Wilson_Mesons and _Baryons on the field 4 x 4 x 4 x 8, of a
+# Wilson propagator with kappa 0.11 from a shell of links smeared by one APE step (2.5). The projection of these links on
+# SU(3) stops when it changes the trace by less than 1e-5, and is done to the end here.
+HADRONS = {
+    "source": 6.68018574848822,
+    "bound": 2e-5,
+    # By our names: Chroma's gamma_value is 0, 1, 3, 7, 8, 9, 14, 15.
+    "mesons": {
+        "a0": numbers("0.189240287971188 -0.00246847271591832 -0.00200301193399355 -0.00184393824383733 "
+            "-0.00180335862751235 -0.00184348725088057 -0.0020025471549161 -0.00246807598159648"),
+        "rho_x": numbers("0.19148866093019 0.0157467928511323 0.00610770284401951 0.00282309845351847 0.00197775688502588 "
+            "0.00282017466452089 0.00610219046211569 0.0157308986163116"),
+        "b1_z": numbers("-0.191479822642577 0.0020129678214289 0.00186082027175871 0.00180850772812846 "
+            "0.00179493832365551 0.00180824051130912 0.00186058955114277 0.0020133390717092"),
+        "pion_2": numbers("-0.189258697744663 -0.0152879671331903 -0.00596347740793135 -0.00278619769596844 "
+            "-0.00196834085545561 -0.00278346151753794 -0.0059596370338113 -0.0152697850789991"),
+        "a0_2": numbers("0.192588107129268 -0.00179089200082672 -0.00179100127752463 -0.001791088245227 "
+            "-0.00179089848461444 -0.00179094990744488 -0.00179131151890033 -0.00179110885983391"),
+        "rho_x_2": numbers("-0.190371664200939 -0.0155203630638425 -0.00603585144563112 -0.00280465511241346 "
+            "-0.00197308367751248 -0.00280190994089935 -0.00603277177287964 -0.0155001352723048"),
+        "a1_x": numbers("-0.190352652723959 0.00223982143143076 0.00193194634812244 0.00182621588646725 "
+            "0.00179905757977394 0.00182567575575376 0.00193092029985564 0.00224170736510132"),
+        "pion": numbers("0.192608931320137 0.015980780684913 0.00618062911962625 0.00284180962626124 0.00198266743063868 "
+            "0.0028388977261784 0.00617588830937166 0.0159631269671081"),
+    },
+    "moving": {  # the mean of the momenta like 1 1 0
+        "rho_x": numbers("0.0124304439879719 0.000152550131129014 4.9362857647274e-06 1.82293775011105e-07 "
+            "4.31706712757769e-08 2.79550626132826e-07 4.94435486217678e-06 0.000152920161003341"),
+        "pion": numbers("0.0124308637209327 0.000152774238567585 4.87018831947056e-06 2.24988885233482e-07 "
+            "4.88731489167997e-08 2.45688115385414e-07 4.89550143852692e-06 0.000152679389325137"),
+    },
+    "nucleon": numbers("0.02224391 0.0006697791 0.0001429044 3.98249e-05 1.520538e-05 1.162919e-05 1.558194e-05 "
+            "2.848719e-05"),  # baryon_num 9
+    "delta": numbers("0.05335755 0.001992569 0.000422114 0.0001134285 3.698974e-05 2.123674e-05 2.426964e-05 "
+            "4.235861e-05"),  # baryon_num 2, of J_z = 3/2 with 3/2 of our norm
 }
 
 # What the outputs say about weak fields: the plaquettes of the planes xy, xz, yz, xt, yt, zt, the link trace, and the
@@ -209,6 +249,28 @@ def hex_smeared(links, steps, weights=(0.95, 0.76, 0.38)):
     return links
 
 
+def ape(links, weight, steps=100):
+    """The spatial links that are nearest to `weight` U plus the spatial staples: SU(2) subgroup by SU(2) subgroup, Re tr of the
+    product with the adjoint of that is made as large as it gets."""
+    u, smeared_links = by_direction(links), []
+    for mu in range(3):
+        wanted = adjoint(weight * u[mu] + sum(staples(u[mu], u[nu], mu, nu) for nu in range(3) if nu != mu))
+        link = u[mu].copy()
+        for _ in range(steps):
+            for i, j in ((0, 1), (0, 2), (1, 2)):
+                product = link @ wanted
+                a = (product[..., i, i] + product[..., j, j].conj()).conj()
+                b = product[..., j, i] - product[..., i, j].conj()
+                size = np.sqrt(np.abs(a) ** 2 + np.abs(b) ** 2)
+                turn = np.zeros_like(link)
+                turn[...] = np.eye(3)
+                turn[..., i, i], turn[..., j, j] = a / size, a.conj() / size
+                turn[..., i, j], turn[..., j, i] = b.conj() / size, -b / size
+                link = turn @ link
+        smeared_links.append(link)
+    return np.stack(smeared_links + [u[3]], axis=-3)
+
+
 def shell_source(links, width=2.0, steps=5):
     """Colors [t, z, y, x, sink, source] of a point at the origin after `steps` times 1 + width^2 / (4 steps) D^2, where
     D^2 is the covariant Laplacian in space."""
@@ -298,6 +360,43 @@ class ChromaPropagators(ProgramTest):
         for published, used in ((SINGLE, links), (STOUT, stout(links, 0.22, 2))):
             with self.subTest(name=published["name"]):
                 self.check(self.solved_from_shell(used, shell, published["name"]), published)
+
+    def test_smeared_source(self):
+        """The program's own smearing makes that shell."""
+        file = self.path("field.lime")
+        lime_files.write_gauge(file, self.weak_field((4, 4, 4, 8)), 64, "qio")
+        job = job_for(file, ANISOTROPIC, (0, 0, 0, 0), uniform())
+        job["run"][0]["source"]["smearing"] = {"type": "gaussian", "sigma": 2.0, "steps": 5}
+        self.check(self.run_job(job)["correlators"]["mesons"]["pion"], SINGLE)
+
+    def test_hadrons(self):
+        """The contractions in numpy that those of the program are compared with give Chroma's mesons and baryons."""
+        dims = (4, 4, 4, 8)
+        links = self.weak_field(dims)
+        shell = shell_source(ape(links, 2.5))
+        self.assertAlmostEqual(4 * np.sum(np.abs(shell) ** 2) / HADRONS["source"], 1, delta=HADRONS["bound"])
+        columns = np.ascontiguousarray(np.einsum("tzyxab,cd->bdtzyxac", shell, np.eye(4)))
+        operator = {"type": "wilson", "kappa": 0.11, "boundary": ["periodic"] * 3 + ["antiperiodic"]}
+        solved = Host(self).solve(links, dims, operator, uniform(), columns)
+        quark = np.transpose(solved, (2, 3, 4, 5, 7, 1, 6, 0))
+        size = HADRONS["mesons"]["pion"]
+        for name, published in HADRONS["mesons"].items():
+            matrix = correlator_tests.gamma(correlator_tests.MESONS[name])
+            seen = correlator_tests.meson(quark, quark, matrix, matrix, 1)
+            self.assertLess(np.max(np.abs(seen - published) / size), HADRONS["bound"], name)
+        for name, published in HADRONS["moving"].items():
+            matrix = correlator_tests.gamma(correlator_tests.MESONS[name])
+            momenta = [n for n in correlator_tests.small_momenta(2) if np.dot(n, n) == 2]
+            seen = np.mean([correlator_tests.meson(quark, quark, matrix, matrix, correlator_tests.phases(dims, n, (0, 0, 0)))
+                            for n in momenta], axis=0)
+            self.assertLess(np.max(np.abs(seen - published) / size), HADRONS["bound"], name)
+        nucleon = correlator_tests.named_baryon("nucleon", quark, quark).sum(axis=(1, 2, 3))
+        self.assertLess(np.max(np.abs(nucleon.real / HADRONS["nucleon"] - 1)), HADRONS["bound"])
+        sink, spin = correlator_tests.delta_spins(1)
+        parity = (np.eye(4) + independent.GAMMA[3]) / 2
+        every = tuple(itertools.permutations(range(3)))
+        delta = correlator_tests.baryon((quark,) * 3, sink, 2 * parity @ spin, every).sum(axis=(1, 2, 3))
+        self.assertLess(np.max(np.abs(1.5 * delta.real / HADRONS["delta"] - 1)), HADRONS["bound"])
 
     def solved_by_host(self, dims, rho, norm, params, solver):
         """The correlator of the shell's propagator on smeared links. `norm`: Source_correlator of the output."""

@@ -14,7 +14,7 @@ import numpy
 
 import harness
 from block_dft_files import read_elsi
-from rank_testing import RankTest, blocks, chain, dynamics, eigenproblem, job, on_rank, write_matrix
+from rank_testing import RankTest, blocks, chain, dynamics, eigenproblem, hadrons, job, on_rank, write_matrix
 
 
 class RankJobs(RankTest):
@@ -27,6 +27,24 @@ class RankJobs(RankTest):
             if grid:
                 self.assertEqual(many["ranks"]["grid"], list(grid))
             self.assert_same_physics(one, many, out)
+
+    def test_hadrons_of_any_source(self):
+        def numbers(results):
+            """{(task, channel, momentum, part): list over t}"""
+            return {(task, name, tuple(one["momentum"]), part): numpy.array(one[part])
+                    for task, entry in results["correlators"].items() for name, channel in entry["channels"].items()
+                    for one in channel["correlators"] for part in ("re", "im") if part in one}
+
+        one = numbers(self.run_job(hadrons(), out="one"))
+        self.assertGreater(len(one), 100)
+        for ranks, grid in ((2, (1, 1, 1, 2)), (4, (2, 1, 2, 1)), (3, (1, 1, 1, 3))):
+            many = numbers(self.run_ranks(ranks, hadrons(), "--grid", *map(str, grid), out=f"many{ranks}"))
+            self.assertEqual(one.keys(), many.keys())
+            for task in "mnb":  # each time has its own size, and a channel may be small beside the others
+                mine = [key for key in one if key[0] == task]
+                scale = numpy.max([abs(one[key]) for key in mine], axis=0)
+                for key in mine:
+                    self.assertLess((abs(many[key] - one[key]) / scale).max(), 1e-8, key)
 
     def test_files_are_read_by_ranks(self):
         self.run_job(job(), out="one")

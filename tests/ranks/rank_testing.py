@@ -30,6 +30,22 @@ def job(dims=(8, 8, 4, 12), inner="half", **more):
     }
 
 
+def hadrons(dims=(8, 4, 4, 12)):
+    """Mesons and baryons with momenta from a smeared wall and from noise, smeared at the sink."""
+    tree = job(dims, inner="single")
+    smearing = {"type": "gaussian", "sigma": 1.3, "steps": 4}
+    wall = {"type": "wall", "time": 7, "momentum": [1, 0, -1], "smearing": smearing}
+    noise = {"type": "noise", "time": 7, "kind": "gaussian", "seed": harness.SEED}
+    tree["run"] = [
+        {"task": "propagator", "name": "q", "source": wall},
+        {"task": "propagator", "name": "r", "source": noise, "save": {"file": "q.lime", "precision": "double"}},
+        {"task": "mesons", "name": "m", "from": "q", "channels": ["rho_x", {"sink": "gtg5", "source": "g5"}], "momenta": 1,
+         "sink_smearing": smearing},
+        {"task": "mesons", "name": "n", "from": "r", "channels": ["a0", "b1_y"], "momenta": 2},
+        {"task": "baryons", "name": "b", "from": "q", "channels": ["nucleon", "delta_negative"], "momenta": 1}]
+    return tree
+
+
 def chain(dims=(8, 4, 4, 12), **more):
     """Pure gauge configurations from a hot start."""
     task = {"task": "generate", "name": "g", "beta": 5.7, "anisotropy": {"xi0": 1.4}, "thermalization": 2, "configurations": 2,

@@ -12,7 +12,7 @@
 #include "input/run/job_run.h"
 #include "input/run/progress.h"
 #include "input/run/stop_signal.h"
-#include "input/sources/registry.h"
+#include "input/sources/source_maker.h"
 #include "input/tasks/at_once.h"
 #include "input/tasks/checks.h"
 #include "input/tasks/propagator/low_modes.h"
@@ -137,7 +137,7 @@ bool given_up_early(const Json& solve, int patience) {
 Propagator solve_all(JobRun& job, const TaskSpec& task, const EvenOddSystem& system, std::size_t before,
                      Failures& failures, std::shared_ptr<DeflationSpace>& low_modes) {
   const JobClock::Span setup = job.count(Phase::setup);
-  const Parameters& source = task.parameters->group("source");
+  const SourceMaker source(task.parameters->group("source"), *job.gauge().links);
   SystemSolver solver(system, solver_spec(*task.solver), job.low_modes(task));
   low_modes = solver.deflation();
   if (low_modes) read_low_modes(job, task, *low_modes);
@@ -162,7 +162,7 @@ Propagator solve_all(JobRun& job, const TaskSpec& task, const EvenOddSystem& sys
   const auto solve = [&](std::span<const int> columns) {
     line.begin_solves(int(columns.size()));
     for (std::size_t k = 0; k < columns.size(); ++k) {
-      source_entry(source).make(source, b[k], columns[k] / 3, columns[k] % 3);
+      source.make(b[k], columns[k] / 3, columns[k] % 3);
     }
     std::vector<Field> found = solve_columns(job, task, solver, system, columns, b, failures);
     for (std::size_t k = 0; wanted && k < columns.size(); ++k) {
@@ -207,7 +207,7 @@ PropagatorHeader header_of(const JobRun& job, const TaskSpec& task, double mass)
   const Parameters& source = task.parameters->group("source");
   PropagatorHeader header;
   header.source = source_entry(source).position(source);
-  header.source_type = source.text("type");
+  header.source_type = file_source_type(source);
   const OperatorEntry& entry = find_operator(task.op->text("type"));
   header.action = entry.file_action(*task.op);
   header.mass = mass;
@@ -248,9 +248,9 @@ void save(JobRun& job, const TaskSpec& task, const Propagator& propagator, doubl
   if (options.precision == 64 && complete) job.record().data_hash = to_string(sum);
 }
 
-int source_time(const TaskSpec& task) {
+Dims source_position(const TaskSpec& task) {
   const Parameters& source = task.parameters->group("source");
-  return source_entry(source).position(source)[3];
+  return source_entry(source).position(source);
 }
 
 /// Logs the cost of this run's solves.
@@ -293,7 +293,7 @@ void run_propagator(JobRun& job, const TaskSpec& task) {
   for (const auto& [column, why] : failures) {
     if (!propagator.columns.empty()) blas::scale(std::nan(""), propagator.columns[std::size_t(column)]);
   }
-  job.keep(task, {std::move(propagator), source_time(task), int(failures.size())});
+  job.keep(task, {std::move(propagator), source_position(task), int(failures.size())});
 }
 
 /// From the file that the task saved, when that is in double precision and still holds what was computed.
@@ -308,7 +308,7 @@ bool restore(JobRun& job, const TaskSpec& task) {
       log().warn("{}: changed since the task '{}' wrote it", path, task.name);
       return false;
     }
-    job.keep(task, {std::move(file.propagator), source_time(task)});
+    job.keep(task, {std::move(file.propagator), source_position(task)});
   } catch (const Error& error) {
     log().warn("{}", error.what());
     return false;

@@ -12,8 +12,8 @@ inline constexpr std::array<std::string_view, 16> program_blocks = {
     "schema_version", "version", "ranks",    "backend",         "isa",    "threads", "job",         "lattice",
     "gauge",          "solves",  "warnings", "critical_masses", "timing", "memory",  "correlators", "studies"};
 
-inline constexpr std::array<std::string_view, 5> program_tasks = {"propagator", "mesons", "critical_mass",
-                                                                  "solver_study", "shifted_solves"};
+inline constexpr std::array<std::string_view, 6> program_tasks = {"propagator",    "mesons",       "baryons",
+                                                                  "critical_mass", "solver_study", "shifted_solves"};
 
 constexpr bool is_program_task(std::string_view name) {
   return std::find(program_tasks.begin(), program_tasks.end(), name) != program_tasks.end();

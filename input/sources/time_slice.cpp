@@ -1,0 +1,77 @@
+#include "input/sources/time_slice.h"
+
+#include "core/error.h"
+#include "core/field/host_image.h"
+#include "core/field/site_access.h"
+#include "core/field/spin_basis.h"
+#include "input/contractions/momenta.h"
+
+#include <fmt/format.h>
+
+namespace quadrille {
+
+Parameter time_parameter() {
+  return {.name = "time",
+          .type = ParameterType::integer,
+          .help = "the time slice of the source, counted from 0",
+          .required = true,
+          .minimum = 0,
+          .maximum = 1 << 20};
+}
+
+Parameter momentum_parameter() {
+  Parameter momentum;
+  momentum.name = "momentum";
+  momentum.type = ParameterType::list;
+  momentum.help = "whole numbers n for x, y, z: the source has the phase exp(2 pi i n x / L)";
+  momentum.default_text = "[0, 0, 0]";
+  momentum.element = {{.name = "n", .type = ParameterType::integer, .minimum = -1000, .maximum = 1000}};
+  momentum.fewest = momentum.most = 3;
+  momentum.repeats = true;
+  return momentum;
+}
+
+void check_time(const Parameters& source, const Dims& dims) {
+  const std::int64_t time = source.integer("time");
+  if (time < dims[3]) return;
+  throw Error(ErrorCode::invalid_input,
+              fmt::format("'source.time' must be >= 0 and < {} on this lattice of {} x {} x {} x {}, got {}", dims[3],
+                          dims[0], dims[1], dims[2], dims[3], time),
+              source.where("time"));
+}
+
+Dims time_slice_position(const Parameters& source) { return {0, 0, 0, int(source.integer("time"))}; }
+
+void fill_time_slice(Field& b, const Parameters& source, int spin, int color,
+                     const std::function<Complex(const Dims& x)>& f) {
+  const int time = int(source.integer("time"));
+  const std::vector<std::int64_t> n = source.integer_list("momentum");
+  HostImage image = HostImage::fresh(b);
+  const Lattice& lattice = b.lattice();
+  const Dims& extents = lattice.global_dims();
+  with_number_type(b.desc().precision, [&](auto number) {
+    using Access = SiteAccess<decltype(number)>;
+    for (const Parity p : {Parity::Even, Parity::Odd}) {
+      const Access to(image.field(), p);
+#pragma omp parallel for schedule(static)
+      for (std::int64_t site = 0; site < lattice.half_volume(); ++site) {
+        Dims x = lattice.coordinates(p, site);
+        for (std::size_t mu = 0; mu < 4; ++mu) x[mu] += lattice.origin()[mu];
+        double numbers[spinor_numbers] = {}, rotated[spinor_numbers];
+        if (x[3] == time) {
+          Complex value = f(x);
+          for (std::size_t mu = 0; mu < 3; ++mu) value *= momentum_phase(-n[mu], x[mu], extents[mu]);
+          numbers[2 * (3 * spin + color)] = value.real();
+          numbers[2 * (3 * spin + color) + 1] = value.imag();
+        }
+        spin_basis::from_degrand_rossi(rotated, numbers, 6);
+        typename Access::Real out[spinor_numbers];
+        for (int c = 0; c < spinor_numbers; ++c) out[c] = typename Access::Real(rotated[c]);
+        to.store(site, out);
+      }
+    }
+  });
+  image.write_back();
+}
+
+}  // namespace quadrille

@@ -1,0 +1,29 @@
+#include "input/sources/wall.h"
+
+#include "input/sources/time_slice.h"
+
+namespace quadrille {
+
+namespace {
+
+void make_wall(const Parameters& source, Field& b, int spin, int color) {
+  fill_time_slice(b, source, spin, color, [](const Dims&) { return Complex(1); });
+}
+
+}  // namespace
+
+SourceEntry wall_source() {
+  SourceEntry entry;
+  entry.name = "wall";
+  entry.table.name = "source wall";
+  entry.table.help =
+      "1 in one spin and color at all sites of a time slice, times the phase of a momentum; without gauge fixing the "
+      "sites' quarks add up with random phases";
+  entry.table.parameters = {time_parameter(), momentum_parameter()};
+  entry.check = check_time;
+  entry.make = make_wall;
+  entry.position = time_slice_position;
+  return entry;
+}
+
+}  // namespace quadrille
