@@ -127,8 +127,8 @@ constexpr Term absent_terms[] = {
     {"minres", "solver"},      {"schwarz", "solver"},
     {"sequential", "source"},  {"hmc", "task"},
     {"rhmc", "task"},          {"dynamical fermions", "task"},
-    {"ape", "task"},           {"hyp", "task"},
-    {"stout", "task"},         {"gradient flow", "task"},
+    {"hyp", "task"},
+
     {"wilson flow", "task"},   {"topological charge", "task"},
     {"wilson loop", "task"},   {"gauge fixing", "task"},
     {"landau gauge", "task"},  {"coulomb gauge", "task"},
