@@ -127,24 +127,22 @@ constexpr Term absent_terms[] = {
     {"minres", "solver"},      {"schwarz", "solver"},
     {"sequential", "source"},  {"hmc", "task"},
     {"rhmc", "task"},          {"dynamical fermions", "task"},
-    {"hyp", "task"},
-
-    {"wilson flow", "task"},   {"topological charge", "task"},
-    {"wilson loop", "task"},   {"gauge fixing", "task"},
-    {"landau gauge", "task"},  {"coulomb gauge", "task"},
-    {"symanzik", "task"},      {"luscher weisz", "task"},
-    {"iwasaki", "task"},       {"dbw2", "task"},
+    {"hyp", "task"},           {"wilson loop", "task"},
+    {"gauge fixing", "task"},  {"landau gauge", "task"},
+    {"coulomb gauge", "task"}, {"symanzik", "task"},
+    {"luscher weisz", "task"}, {"iwasaki", "task"},
+    {"dbw2", "task"},
 };
 
 /// What other programs call something that a table has.
 struct OtherName {
   const char *name, *here;
 };
-constexpr OtherName other_names[] = {{"multishift", "shifted_solves"},
-                                     {"multi shift", "shifted_solves"},
-                                     {"stochastic", "noise"},
-                                     {"baryon", "baryons"},
-                                     {"momentum source", "wall"}};
+constexpr OtherName other_names[] = {{"multishift", "shifted_solves"}, {"multi shift", "shifted_solves"},
+                                     {"stochastic", "noise"},          {"baryon", "baryons"},
+                                     {"momentum source", "wall"},      {"wilson flow", "gradient_flow"},
+                                     {"flow", "gradient_flow"},        {"topological charge", "gradient_flow"},
+                                     {"link smearing", "smear"}};
 
 }  // namespace
 
