@@ -47,6 +47,8 @@ class ParameterResolver {
   void one_parameter(const Parameter& parameter, Block& block);
   /// The first condition that does not hold; null when all hold, or when one cannot be judged (`unknown`).
   const Condition* failed_condition(const Parameter& parameter, const Block& block, bool& unknown) const;
+  /// Whether a parameter that is present has one of the values that a condition names.
+  static bool has_value_of(const Condition& condition, const std::string& name, const Block& block);
   void check_unknown(const Value::Map& map, const Block& block, const std::vector<std::string>& skip);
   void check_exclusions(Block& block);
   void check_without_entry(const Parameter& parameter, const Value::Map& map, const std::string& name, bool given);

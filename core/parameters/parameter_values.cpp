@@ -246,7 +246,9 @@ std::string expected_form(const Parameter& parameter) {
       std::string size = fmt::format("{} to {}", parameter.fewest, parameter.most);
       if (parameter.most == Parameter{}.most) size = fmt::format("{} or more", parameter.fewest);
       if (parameter.fewest == parameter.most) size = fmt::format("{}", parameter.fewest);
-      return fmt::format("a list [...] of {} entries, each {}", size, expected_form(parameter.element.at(0)));
+      const std::string entry = expected_form(parameter.element.at(0));
+      return fmt::format("{}a list [...] of {} entries, each {}", parameter.shorthand.empty() ? "" : entry + ", or ",
+                         size, entry);
     }
   }
   return "a value";

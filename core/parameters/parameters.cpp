@@ -22,8 +22,21 @@ Value written_out(const Parameter& parameter, const Value& value) {
   return {Value::Map{{parameter.shorthand, value.where, value}}, value.where};
 }
 
+/// Names that a condition has between bars: any of them will do.
+std::vector<std::string> names_of(const Condition& condition) {
+  std::vector<std::string> names(1);
+  for (const char c : condition.parameter) {
+    if (c == '|') {
+      names.emplace_back();
+    } else {
+      names.back() += c;
+    }
+  }
+  return names;
+}
+
 std::string condition_text(const Condition& condition) {
-  if (condition.values.empty()) return fmt::format("together with '{}'", condition.parameter);
+  if (condition.values.empty()) return fmt::format("together with '{}'", fmt::join(names_of(condition), "' or '"));
   return fmt::format("with {}: {}", condition.parameter, fmt::join(condition.values, " or "));
 }
 
@@ -84,26 +97,29 @@ void ParameterResolver::one_parameter(const Parameter& parameter, Block& block) 
   block.out.items_.emplace_back(parameter.name, std::move(*item));
 }
 
+bool ParameterResolver::has_value_of(const Condition& condition, const std::string& name, const Block& block) {
+  if (condition.values.empty()) return true;
+  const auto& items = block.out.items_;
+  const auto found = std::find_if(items.begin(), items.end(), [&](const auto& pair) { return pair.first == name; });
+  return std::find(condition.values.begin(), condition.values.end(), text_of(found->second)) != condition.values.end();
+}
+
 const Condition* ParameterResolver::failed_condition(const Parameter& parameter, const Block& block,
                                                      bool& unknown) const {
   const Condition* failed = nullptr;
   for (const Condition& condition : parameter.only_if) {
-    const auto state = block.states.find(condition.parameter);
-    if (state == block.states.end()) {
-      throw Error(ErrorCode::internal, fmt::format("{}: '{}' depends on '{}', which must come before it in the table",
-                                                   block.table.name, parameter.name, condition.parameter));
-    }
-    if (state->second == State::broken) {
-      unknown = true;
-      return nullptr;
-    }
-    bool holds = state->second == State::present;
-    if (holds && !condition.values.empty()) {
-      const auto& items = block.out.items_;
-      const auto other =
-          std::find_if(items.begin(), items.end(), [&](const auto& pair) { return pair.first == condition.parameter; });
-      const auto& values = condition.values;
-      holds = std::find(values.begin(), values.end(), text_of(other->second)) != values.end();
+    bool holds = false;
+    for (const std::string& name : names_of(condition)) {
+      const auto state = block.states.find(name);
+      if (state == block.states.end()) {
+        throw Error(ErrorCode::internal, fmt::format("{}: '{}' depends on '{}', which must come before it in the table",
+                                                     block.table.name, parameter.name, name));
+      }
+      if (state->second == State::broken) {
+        unknown = true;
+        return nullptr;
+      }
+      holds = holds || (state->second == State::present && has_value_of(condition, name, block));
     }
     if (!holds && !failed) failed = &condition;
   }
@@ -258,6 +274,7 @@ void ParameterResolver::check_without_entry(const Parameter& parameter, const Va
 
 std::optional<Parameters::Item> ParameterResolver::list(const Parameter& parameter, const Value& value,
                                                         const std::string& name, bool given) {
+  if (is_shorthand(parameter, value)) return list(parameter, {Value::List{value}, value.where}, name, given);
   const auto* values = std::get_if<Value::List>(&value.data);
   if (!values || values->size() < parameter.fewest || values->size() > parameter.most) {
     wrong_type(parameter, value, name, values ? entries_text(values->size()).c_str() : "");

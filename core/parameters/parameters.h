@@ -57,7 +57,7 @@ struct Parameter;
 
 /// A parameter that has a meaning only in the company of another one, which stands earlier in the same table.
 struct Condition {
-  std::string parameter;
+  std::string parameter;            ///< or several, "file|files": one of them will do
   std::vector<std::string> values;  ///< its values (as text) that make it so; empty: whenever it is given
 };
 
@@ -80,7 +80,7 @@ struct Parameter {
   std::vector<std::string> choices = {};
   std::vector<std::string> excludes = {};  ///< names that may not be given beside this one
   std::vector<Parameter> members = {};     ///< of a group
-  /// What a scalar in place of the map stands for: the member of a group, or the selector of a variant.
+  /// What a scalar in its place stands for: the member of a group, the selector of a variant, the entry of a list.
   std::string shorthand = {};
   /// All must hold: else giving the parameter is an error, and neither its default nor `required` applies.
   std::vector<Condition> only_if = {};

@@ -23,6 +23,10 @@ std::shared_ptr<GaugeObject> create(const std::shared_ptr<Context>& context, con
   together(*context, {"quadrille_gauge_create", words}, [&] {
     (void)required(made, new_handle);
     job.gauge = read_words(gauge_block(), words);
+    if (job.gauge->has("files")) {
+      throw Error(ErrorCode::invalid_input, "'files' is for jobs on several configurations: give 'file', one of them",
+                  job.gauge->where("files"));
+    }
     (void)gauge_dims(job);  // a file that cannot be read is told here
   });
   LoadedGauge loaded = load_gauge(job, context->backend, context->on.grid);

@@ -21,6 +21,12 @@ namespace {
 void check(const Job& job, const std::filesystem::path& folder, const GaugeObject* links, const Context& context) {
   Backend& backend = context.backend;
   std::vector<Error> errors;
+  if (job.ensemble) {
+    throw Error(
+        ErrorCode::unsupported,
+        "a job on several configurations runs with `quadrille run`: here give gauge.file, and run a job for each",
+        job.ensemble->where());
+  }
   check_outputs(job, folder, errors);
   if (errors.empty() && links != nullptr) check_tasks(job, links->lattice->global_dims(), errors);
   RankGrid grid = context.on.grid;

@@ -3,6 +3,7 @@
 #include "core/backend/backend.h"
 #include "core/printable.h"
 #include "core/system/thread_count.h"
+#include "input/ensemble/ensemble_check.h"
 #include "input/job/job.h"
 #include "input/run/outputs.h"
 
@@ -19,10 +20,14 @@ int check(const std::string& job_file, const std::vector<std::string>& overrides
   (void)default_threads();  // a number that cannot be is said before anything works with it
   std::vector<Error> errors;
   const Job job = read_job(job_file, overrides, errors, allowed);
-  if (errors.empty()) {
-    check_outputs(job, default_output_folder(job_file), errors);
+  const std::filesystem::path place = default_output_folder(job_file);
+  if (errors.empty() && job.ensemble) {
+    const std::vector<Configuration> configurations = list_configurations(job, place, errors);
+    check_ensemble(job, configurations, place, BrokenFiles::are_errors, errors);
+  } else if (errors.empty()) {
+    check_outputs(job, place, errors);
     check_inputs(job, errors);
-  } else if (job.gauge) {
+  } else if (job.gauge && !job.gauge->has("files")) {
     check_gauge(job, errors);
   }
   if (errors.empty() && !backend.empty()) check_backend(job, find_backend(backend), errors);

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Prints a results.json: gauge field, true residual of each solve, correlators, Markov chains, single results of other tasks.
+"""Prints a results.json: gauge field, true residual of each solve, correlators, Markov chains, means of configurations,
+single results of other tasks.
 Needs only Python 3.
 
     python3 show_results.py JOB.out/results.json
@@ -83,6 +84,28 @@ def show_chains(reports):
             print(f"  {file}")
 
 
+def with_error(one):
+    return f"{one['value']:.8g} +- {number(one['error'], '.2g')}"
+
+
+def show_configurations(results):
+    """Of a job on several configurations."""
+    if "configurations" not in results:
+        return
+    for one in results["configurations"]:
+        print(f"configuration {one['file']}: {one['state']}, plaquette {number(one.get('plaquette'), '.12f')}")
+    averages = results.get("averages", {})
+    if averages.get("plaquette"):
+        mean = averages["plaquette"]
+        print(f"\nMeans of {averages['configurations']} configurations, errors by the jackknife over {averages['bins']} bins; "
+              f"`quadrille report` shows the correlators:\n  plaquette {mean['mean']:.8f} +- {number(mean['error'], '.2g')}, "
+              f"tau_int {number(mean['tau_int'], '.2f')} +- {number(mean['tau_int_error'], '.2f')} configurations")
+    for name, fit in results.get("fits", {}).items():
+        if fit:
+            print(f"  fit {name} of {fit['correlator']}, t = {fit['window'][0]} to {fit['window'][1]}: mass "
+                  f"{', '.join(map(with_error, fit['masses']))}; chi^2 / dof = {fit['chi2']:.3g} / {fit['dof']}")
+
+
 def single_values(value, name=""):
     """Those of a tree, with their paths; lists have their tables in the report."""
     if isinstance(value, dict):
@@ -111,6 +134,7 @@ def show(path):
     show_solves(results.get("solves", []))
     show_correlators(results.get("correlators", {}))
     show_chains(results.get("chains", {}))
+    show_configurations(results)
     show_other_tasks(results, os.path.dirname(path) or ".")
     for warning in results.get("warnings", []):
         print(f"warning: {warning}")

@@ -34,15 +34,29 @@ Parameter make_save_group() {
   return save;
 }
 
+Parameter make_files_list() {
+  Parameter files;
+  files.name = "files";
+  files.type = Type::list;
+  files.help =
+      "several gauge files: the tasks run on each of them, in the order of the list; a pattern such as b6.0_*.lime "
+      "stands for all files that match it, in natural order (b_9 before b_10); see `help ensemble`";
+  files.element = {{.name = "file", .type = Type::file_in, .help = "a gauge file, or a pattern with *, ? or [...]"}};
+  files.shorthand = "file";
+  files.most = 100000;
+  return files;
+}
+
 Parameter make_gauge_block() {
   const Condition started{"start", {}};
-  const Condition from_file{"file", {}};
+  const Condition from_file{"file|files", {}};
   Parameter block;
   block.name = "gauge";
   block.type = Type::group;
   block.help = "the gauge field: from a file or a start";
   block.members = {
       {.name = "file", .type = Type::file_in, .help = "gauge file: ILDG or SciDAC in LIME, NERSC archive, MILC v5"},
+      make_files_list(),
       {.name = "start",
        .type = Type::choice,
        .help = "cold: unit links; hot: random links; weak: exp(i epsilon H) with random Hermitian traceless H",
@@ -80,7 +94,80 @@ Parameter make_gauge_block() {
        .default_text = "false",
        .only_if = {from_file}},
   };
-  block.exactly_one_of = {{"file", "start"}};
+  block.exactly_one_of = {{"file", "files", "start"}};
+  return block;
+}
+
+Parameter make_fits_list() {
+  Parameter window;
+  window.name = "window";
+  window.type = Type::list;
+  window.help = "first and last time after the source that is fitted, of 0 to T/2";
+  window.element = {{.name = "t", .type = Type::integer, .help = "time after the source", .minimum = 0}};
+  window.fewest = window.most = 2;
+  window.required = true;
+  Parameter fit;
+  fit.name = "fit";
+  fit.type = Type::group;
+  fit.help = "a fit of A_1 (exp(-m_1 t) + exp(-m_1 (T - t))), and of a second state, to a correlator folded about T/2";
+  fit.members = {
+      {.name = "name", .help = "name of the fit in the results; default: that of the correlator"},
+      {.name = "correlator",
+       .help = "as `correlators` of the results has it, names joined by '/': mesons/pion",
+       .required = true},
+      window,
+      {.name = "states",
+       .type = Type::integer,
+       .help = "number of states",
+       .default_text = "1",
+       .minimum = 1,
+       .maximum = 2},
+      {.name = "correlated",
+       .type = Type::boolean,
+       .help = "chi^2 with the covariance of the times (true) or with their errors alone; needs many configurations",
+       .default_text = "false"},
+  };
+  Parameter fits;
+  fits.name = "fits";
+  fits.type = Type::list;
+  fits.help = "masses and amplitudes from averaged correlators, with errors by the jackknife";
+  fits.element = {fit};
+  return fits;
+}
+
+Parameter make_ensemble_block() {
+  Parameter block;
+  block.name = "ensemble";
+  block.type = Type::group;
+  block.help = "several configurations: those of gauge.files, or those that a task of the job makes";
+  block.members = {
+      {.name = "from",
+       .help = "name of a task that saves configurations, as generate does: the tasks after it work on each of them, "
+               "not on the last one only; not with gauge.files"},
+      {.name = "on_error",
+       .type = Type::choice,
+       .help = "what a gauge file that is missing, damaged or of other extents does: stop ends the job; continue goes "
+               "on with the others, names it in the results, and the exit status is 1",
+       .default_text = "stop",
+       .choices = {"stop", "continue"}},
+      {.name = "bin",
+       .type = Type::integer,
+       .help = "configurations in each bin of the jackknife and the bootstrap: some times the autocorrelation time",
+       .default_text = "1",
+       .minimum = 1},
+      {.name = "bootstrap",
+       .type = Type::integer,
+       .help = "samples for bootstrap errors beside those of the jackknife; 0: none",
+       .default_text = "0",
+       .minimum = 0,
+       .maximum = 1000000},
+      {.name = "seed",
+       .type = Type::integer,
+       .help = "seed of the bootstrap's random numbers",
+       .default_text = "1",
+       .minimum = 0},
+      make_fits_list(),
+  };
   return block;
 }
 
@@ -151,6 +238,11 @@ const Parameter& gauge_block() {
   return block;
 }
 
+const Parameter& ensemble_block() {
+  static const Parameter block = make_ensemble_block();
+  return block;
+}
+
 const Parameter& operator_block() {
   static const Parameter block = make_operator_block();
   return block;
@@ -166,6 +258,11 @@ std::shared_ptr<const Parameters> default_solver(const Location& where) {
   return resolve_variant(solver_block(), parse_flow(solver_by_default, where), errors);
 }
 
+std::shared_ptr<const Parameters> default_ensemble(const Location& where) {
+  std::vector<Error> errors;
+  return resolve_variant(ensemble_block(), parse_flow("{}", where), errors);
+}
+
 const Parameter& source_block() {
   static const Parameter block = make_source_block();
   return block;
@@ -173,7 +270,10 @@ const Parameter& source_block() {
 
 const ParameterTable& job_table() {
   static const ParameterTable table{
-      "the job", "a job file", {make_modules_block(), gauge_block(), operator_block(), solver_block()}, {}};
+      "the job",
+      "a job file",
+      {make_modules_block(), gauge_block(), ensemble_block(), operator_block(), solver_block()},
+      {}};
   return table;
 }
 

@@ -7,6 +7,10 @@ namespace quadrille {
 
 /// `gauge:` where the links come from.
 const Parameter& gauge_block();
+/// `ensemble:` how tasks run on several configurations, and how averages are made.
+const Parameter& ensemble_block();
+/// What stands for a job's `ensemble` when it has none and names several files.
+std::shared_ptr<const Parameters> default_ensemble(const Location& where);
 /// `operator:` the entries of dirac/registry.
 const Parameter& operator_block();
 /// `solver:` the entries of solvers/registry.

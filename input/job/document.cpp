@@ -67,11 +67,17 @@ Json boundary_schema() {
   return {{"anyOf", Json::array({Json{{"enum", {"periodic", "antiperiodic"}}}, phase})}};
 }
 
+/// "file or files" of "file|files".
+std::string names_between_bars(std::string names) {
+  for (std::size_t bar = names.find('|'); bar != names.npos; bar = names.find('|', bar)) names.replace(bar, 1, " or ");
+  return names;
+}
+
 std::string conditions_text(const Parameter& parameter) {
   std::string text;
   for (const Condition& condition : parameter.only_if) {
     text += condition.values.empty()
-                ? fmt::format("; only together with {}", condition.parameter)
+                ? fmt::format("; only together with {}", names_between_bars(condition.parameter))
                 : fmt::format("; only with {}: {}", condition.parameter, fmt::join(condition.values, " or "));
   }
   return text;
@@ -148,6 +154,7 @@ Json schema(const Parameter& parameter) {
              {"maxItems", parameter.most},
              {"uniqueItems", !parameter.repeats}};
       out["items"] = schema(parameter.element.at(0));
+      if (!parameter.shorthand.empty()) out = {{"anyOf", Json::array({out["items"], out})}};
       break;
   }
   out["description"] = parameter.help + conditions_text(parameter);
@@ -201,7 +208,11 @@ std::string type_text(const Parameter& parameter) {
       if (!parameter.shorthand.empty()) text = fmt::format("{}, or a map", fmt::join(names, " | "));
       break;
     }
-    case Type::list: text = "list, each entry: " + type_text(parameter.element.at(0)); break;
+    case Type::list: {
+      const std::string entry = type_text(parameter.element.at(0));
+      text = (parameter.shorthand.empty() ? "" : entry + ", or a ") + "list, each entry: " + entry;
+      break;
+    }
   }
   const std::string range = range_text(parameter);
   if (!range.empty()) text += ", " + range;
@@ -286,7 +297,7 @@ Parameter all_sources(const Parameter& task) {
 std::vector<Parameter> help_topics() {
   Parameter task = task_block();
   task.name = "task";
-  return {gauge_block(), operator_block(), solver_block(), task, all_sources(task)};
+  return {gauge_block(), ensemble_block(), operator_block(), solver_block(), task, all_sources(task)};
 }
 
 }  // namespace

@@ -58,6 +58,7 @@ class JobReader {
     job_.solver = block_of(blocks, "solver");
     const Value* run = find(root_, "run");
     if (run) read_tasks(*run);
+    if (job_.gauge || !find(root_, "gauge")) read_ensemble(block_of(blocks, "ensemble"));
     const bool any_task = run && !job_.run.empty();
     const bool links_needed = !any_task || std::any_of(job_.run.begin(), job_.run.end(),
                                                        [](const TaskSpec& task) { return task.entry->needs_links; });
@@ -94,6 +95,37 @@ class JobReader {
         errors_.emplace_back(error.code(), error.message(), item.where);
       }
     }
+  }
+
+  void read_ensemble(BlockPtr block) {
+    const bool files = job_.gauge && job_.gauge->has("files");
+    if (files && !block) block = default_ensemble(job_.gauge->where("files"));
+    job_.ensemble = block;
+    if (!block) return;
+    if (block->has("from")) {
+      if (files) {
+        add(block->where("from"),
+            fmt::format("'ensemble.from' cannot be combined with 'gauge.files' ({}): leave it out",
+                        to_string(job_.gauge->where("files"))));
+      }
+      check_maker(block->text("from"), block->where("from"));
+    } else if (!files) {
+      add(block->where(),
+          "'ensemble' is for several configurations: give 'gauge.files', or here 'from', the name of a "
+          "task that saves them");
+    }
+  }
+
+  void check_maker(const std::string& wanted, const Location& where) {
+    std::vector<std::string> known;
+    for (const TaskSpec& task : job_.run) {
+      if (!task.entry->makes_links) continue;
+      if (task.name == wanted) return;
+      known.push_back(task.name);
+    }
+    if (broken_.count(wanted)) return;
+    add(where, fmt::format("'ensemble.from' must name a task that makes gauge fields, got '{}'; {}", wanted,
+                           known.empty() ? "there is none" : fmt::format("the job has {}", fmt::join(known, ", "))));
   }
 
   void read_tasks(const Value& run) {
@@ -358,6 +390,7 @@ Json job_json(const Job& job) {
   Json out = Json::object();
   if (!job.modules.empty()) out["modules"] = job.modules;
   if (job.gauge) out["gauge"] = to_json(*job.gauge);
+  if (job.ensemble) out["ensemble"] = to_json(*job.ensemble);
   if (job.op) out["operator"] = to_json(*job.op);
   if (job.solver) out["solver"] = to_json(*job.solver);
   out["run"] = Json::array();

@@ -37,6 +37,7 @@ struct Job {
   BlockPtr gauge;                    ///< null when the job has none, as are the next two
   BlockPtr op;
   BlockPtr solver;
+  BlockPtr ensemble;  ///< null unless the job works on several configurations (input/ensemble)
   std::vector<TaskSpec> run;
 
   /// An input path of the job, taken relative to the job file.

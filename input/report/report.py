@@ -104,8 +104,8 @@ def main():
     args = parser.parse_args()
     try_debian_python()
     sys.path += args.modules[:1]
-    bench_tables, correlators, tables = (importlib.import_module(name)
-                                         for name in ("bench_tables", "correlators", "tables"))
+    averages, bench_tables, correlators, tables = (importlib.import_module(name)
+                                         for name in ("averages", "bench_tables", "correlators", "tables"))
     scripts = scripts_of_modules(args.modules)
     several = []
     try:
@@ -128,7 +128,8 @@ def main():
         elif bench_tables.is_bench(results):
             sections, files = bench_tables.sections(results), {}
         else:
-            sections, files = tables.sections(results, scripts), correlators.csv_files(results)
+            sections = tables.sections(results, scripts)
+            files = {**correlators.csv_files(results), **averages.csv_files(results)}
         text = ""
         for said, figures in sections:
             text += said + "".join(draw(script, results) for script in figures)

@@ -1,5 +1,6 @@
 """The tables of a report, as Markdown."""
 
+import averages
 import correlators
 import critical_mass
 import phases
@@ -174,6 +175,8 @@ def gauge_text(results):
     gauge = results.get("gauge") or {}
     dims = " x ".join(str(extent) for extent in results["lattice"]["dims"])
     links = f" Gauge field {gauge.get('file') or gauge.get('format')}, {dims}"
+    if "configurations" in results:
+        return f" {len(results['configurations'])} gauge fields of {dims}."
     for name, chain in results.get("chains", {}).items():
         history = chain["history"]
         last = history["first_sweep"] + len(history["plaquette"])
@@ -216,7 +219,7 @@ def sections(results, scripts):
             f"{results['isa']}, threads: {results['threads']}.{gauge_text(results)}\n")
     masses = "".join(critical_text(name, fit) for name, fit in results.get("critical_masses", {}).items())
     studies = "".join(study_text(name, one) for name, one in study.studies(results))
-    out = [(head, ()), (correlators.text(results), (correlators,)), (masses, (critical_mass,)),
+    out = [(head, ()), (averages.text(results), (averages,)), (correlators.text(results), (correlators,)), (masses, (critical_mass,)),
            (studies, (study_iterations, study_times, study_history))]
     out += [(script.text(results) if hasattr(script, "text") else "", (script,) if hasattr(script, "draw") else ())
             for script in scripts]

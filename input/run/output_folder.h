@@ -45,6 +45,7 @@ class OutputFolder {
   OutputFolder(const OutputFolder&) = delete;
   OutputFolder& operator=(const OutputFolder&) = delete;
 
+  const std::filesystem::path& place() const { return folder_; }
   std::filesystem::path path(const std::string& file) const { return folder_ / file; }
   /// The path of an output, once the folders on the way to it are there and restart.json has its name. Collective.
   /// Errors: ErrorCode::file, for somebody else's file too.

@@ -256,10 +256,11 @@ void probe_outputs(const Job& job, const fs::path& folder, std::vector<Error>& e
   }
 }
 
-void remove_leftovers(const Job& job, const fs::path& folder) {
+void remove_leftovers(const Job& job, const fs::path& folder, const std::vector<std::string>& others) {
   std::map<fs::path, std::set<std::string>> names;  // of the targets in each folder
   const auto note = [&](const fs::path& target) { names[target.parent_path()].insert(target.filename().string()); };
   for (const char* name : {"results.json", "restart.json"}) note(one_spelling(folder / name));
+  for (const std::string& name : others) note(one_spelling(folder / name));
   for (const NamedFile& output : outputs_of(job)) note(one_spelling(folder / output.file));
   const fs::path here = one_spelling(folder / "results.json").parent_path();
   for (const auto& [place, targets] : names) {

@@ -52,8 +52,8 @@ void check_outputs_in(const OutputFolder& folder, const Job& job, std::vector<Er
 /// reason), so that it is known before any work. Leaves nothing behind.
 void probe_outputs(const Job& job, const std::filesystem::path& folder, std::vector<Error>& errors);
 
-/// Removes the temporary files (see AtomicFile) that a killed run left beside the job's outputs. Those of a process
-/// that still runs stay.
-void remove_leftovers(const Job& job, const std::filesystem::path& folder);
+/// Removes the temporary files (see AtomicFile) that a killed run left beside the job's outputs and beside `others`,
+/// files of the folder. Those of a process that still runs stay.
+void remove_leftovers(const Job& job, const std::filesystem::path& folder, const std::vector<std::string>& others = {});
 
 }  // namespace quadrille

@@ -7,6 +7,8 @@
 #include "core/system/memory.h"
 #include "core/system/thread_count.h"
 #include "input/commands/check.h"
+#include "input/ensemble/ensemble_check.h"
+#include "input/ensemble/ensemble_run.h"
 #include "input/files/gauge_file.h"
 #include "input/job/document.h"
 #include "input/run/job_clock.h"
@@ -46,6 +48,16 @@ void require_one_job(const Communicator& all, const Job& job) {
   });
 }
 
+/// A pattern may match other files on another rank's host, or at another time.
+void require_same_files(const Communicator& all, const std::vector<Configuration>& mine, const std::string& job) {
+  std::string names;
+  for (const Configuration& one : mine) names += one.file + '\n';
+  require_same(all, names, [&](const std::string&) {
+    return Error(ErrorCode::invalid_input, "this rank finds other gauge files than rank 0: all must see the same ones",
+                 {.file = job});
+  });
+}
+
 }  // namespace
 
 void check_ranks(const Job& job, int ranks, std::vector<Error>& errors) {
@@ -59,12 +71,19 @@ void check_ranks(const Job& job, int ranks, std::vector<Error>& errors) {
   }
 }
 
-// The order is that of a job: everything that can be found wrong is, before anything is written.
 std::optional<bool> carry_out(const Job& job, const fs::path& place, FolderRules rules, Backend& backend,
                               std::optional<LoadedGauge> links, JobClock& clock, std::vector<Error>& errors,
                               const RankGrid& grid) {
+  OutputFolder folder(place, job_json(job), rules, grid.all(), extendable(job));
+  return carry_out_in(folder, job, backend, std::move(links), clock, errors, grid);
+}
+
+// The order is that of a job: everything that can be found wrong is, before anything is written.
+std::optional<bool> carry_out_in(OutputFolder& folder, const Job& job, Backend& backend,
+                                 std::optional<LoadedGauge> links, JobClock& clock, std::vector<Error>& errors,
+                                 const RankGrid& grid) {
   const std::shared_ptr<const Communicator> all = grid.all();
-  OutputFolder folder(place, job_json(job), rules, all, extendable(job));
+  const fs::path& place = folder.place();
   clock.continue_from(folder.timing());
   on_first_rank(*all, [&] {
     remove_leftovers(job, place);
@@ -113,10 +132,19 @@ int run_job(const RunOptions& options, std::ostream& out, std::ostream& err) {
   };
   const Job job = read_job(options.job, options.overrides, errors, options.allowed_modules);
   const fs::path place = options.out.empty() ? default_output_folder(options.job) : fs::path(options.out);
-  if (errors.empty()) check_outputs(job, place, errors);
-  if (errors.empty()) check_inputs(job, errors, options.grid);
+  std::vector<Configuration> configurations;
+  if (errors.empty() && job.ensemble) {
+    configurations = list_configurations(job, place, errors);
+    const bool goes_on = job.ensemble->text("on_error") == "continue";
+    check_ensemble(job, configurations, place, goes_on ? BrokenFiles::are_left_out : BrokenFiles::are_errors, errors,
+                   options.grid);
+  } else {
+    if (errors.empty()) check_outputs(job, place, errors);
+    if (errors.empty()) check_inputs(job, errors, options.grid);
+  }
   if (failed()) return 1;
   require_one_job(*all, job);
+  require_same_files(*all, configurations, options.job);
 
   Backend& backend = options.grid.backend(options.backend);
   const UseLane on_its_device(backend, nullptr);
@@ -125,12 +153,22 @@ int run_job(const RunOptions& options, std::ostream& out, std::ostream& err) {
   if (failed()) return 1;
   active_isa();  // an instruction set that this CPU or build lacks is an error before anything is written
   const StopSignals signals(options.grid.first());
-  const std::optional<bool> converged = carry_out(job, place, options.rules, backend, {}, clock, errors, options.grid);
+  std::optional<EnsembleOutcome> outcome;
+  if (job.ensemble) {
+    outcome = carry_out_ensemble(job, configurations, place, options.rules, backend, clock, errors, options.grid);
+  } else if (const auto converged = carry_out(job, place, options.rules, backend, {}, clock, errors, options.grid)) {
+    outcome = {.converged = *converged};
+  }
   if (failed()) return 1;
   const std::string results = (place / "results.json").string();
   out << results << std::endl;
   log().info("{}", clock.text());
-  if (*converged) return 0;
+  if (outcome->failed > 0) {
+    print_error(err, fmt::format("left out: {} of {} configurations: see 'configurations' in {}", outcome->failed,
+                                 configurations.size(), results));
+    return 1;
+  }
+  if (outcome->converged) return 0;
   print_error(err, "not converged: see 'converged' in " + results);
   return 3;
 }

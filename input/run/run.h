@@ -37,8 +37,14 @@ std::optional<bool> carry_out(const Job& job, const std::filesystem::path& place
                               std::optional<LoadedGauge> links, JobClock& clock, std::vector<Error>& errors,
                               const RankGrid& grid = {});
 
-/// Runs the job and writes its results. Gives the exit status 0, 1 (errors in the job, each one line on `err`) or 3 (a
-/// solve did not converge; results are written). Throws Error for everything else that goes wrong.
+/// The same in a folder that is open, as the part of a job that it is.
+std::optional<bool> carry_out_in(OutputFolder& folder, const Job& job, Backend& backend,
+                                 std::optional<LoadedGauge> links, JobClock& clock, std::vector<Error>& errors,
+                                 const RankGrid& grid = {});
+
+/// Runs the job and writes its results. Gives the exit status 0, 1 (errors in the job, each one line on `err`, or
+/// configurations that were left out; then results are written) or 3 (a solve did not converge; results are written).
+/// Throws Error for everything else that goes wrong.
 int run_job(const RunOptions& options, std::ostream& out, std::ostream& err);
 
 }  // namespace quadrille

@@ -323,6 +323,47 @@ TEST(Parameters, WhatDependsOnOneOfTwoContradictingParametersIsNotJudged) {
   EXPECT_THAT(errors[0].what(), HasSubstr("'dims' is missing"));
 }
 
+TEST(Parameters, OneOfTheNamesBetweenBarsWillDo) {
+  ParameterTable rules;
+  rules.name = "gauge";
+  rules.parameters = {
+      {.name = "file"},
+      {.name = "files"},
+      {.name = "start"},
+      {.name = "verify", .type = Type::boolean, .default_text = "true", .only_if = {{"file|files", {}}}},
+      {.name = "deep", .type = Type::boolean, .only_if = {{"file|files", {"a"}}}}};
+  for (const char* given : {"{file: a}", "{files: b}"}) {
+    std::vector<Error> errors;
+    EXPECT_TRUE(resolve(rules, block(given), errors).boolean("verify")) << given;
+    EXPECT_TRUE(errors.empty()) << given;
+  }
+  std::vector<Error> errors;
+  EXPECT_FALSE(resolve(rules, block("{start: cold}"), errors).has("verify"));
+  EXPECT_TRUE(resolve(rules, block("{file: b, files: a, deep: true}"), errors).boolean("deep"));
+  EXPECT_TRUE(errors.empty());
+  resolve(rules, block("{start: cold, verify: true}"), errors);
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_THAT(errors[0].what(), HasSubstr("'verify' is used only together with 'file' or 'files'"));
+  errors.clear();
+  resolve(rules, block("{file: b, deep: true}"), errors);
+  EXPECT_EQ(errors.size(), 1u);
+}
+
+TEST(Parameters, AListMayTakeOneValueForItself) {
+  ParameterTable rules;
+  rules.name = "gauge";
+  Parameter files{.name = "files", .type = Type::list, .element = {{.name = "file", .type = Type::file_in}}};
+  rules.parameters = {files};
+  std::vector<Error> errors;
+  resolve(rules, block("{files: a}"), errors);
+  EXPECT_EQ(errors.size(), 1u);
+  rules.parameters[0].shorthand = "file";
+  errors.clear();
+  EXPECT_EQ(resolve(rules, block("{files: a}"), errors).text_list("files"), std::vector<std::string>{"a"});
+  EXPECT_EQ(resolve(rules, block("{files: [a, b]}"), errors).text_list("files"), (std::vector<std::string>{"a", "b"}));
+  EXPECT_TRUE(errors.empty());
+}
+
 TEST(ParameterValues, RealsAndIntegersReadExactlyWhatTheyShould) {
   EXPECT_EQ(parse_real("1.0e-12"), 1e-12);
   EXPECT_EQ(parse_real("1e-12"), 1e-12);

@@ -201,7 +201,7 @@ TEST_F(JobTest, AWrongTypeDoesNotHideTheBlocksOtherMistakes) {
   EXPECT_EQ(std::count(found.begin(), found.end(), '\n'), 3) << found;
   EXPECT_THAT(
       errors_of("gauge: {file: a.lime, start: cold}\n"),
-      MatchesRegex("job.yaml:1:[0-9]+: gauge takes exactly one of 'file', 'start'; 'file' is already [^\n]*\n"));
+      MatchesRegex("job.yaml:1:[0-9]+: gauge takes exactly one of 'file', 'files', 'start'; 'file' is already [^\n]*\n"));
 }
 
 TEST_F(JobTest, AFileThatIsNotThereHasItsOrigin) {
@@ -215,7 +215,7 @@ TEST_F(JobTest, AFileThatIsNotThereHasItsOrigin) {
 
 TEST_F(JobTest, GaugeIsAFileOrAStart) {
   EXPECT_THAT(errors_of("gauge: {file: a.lime, start: cold, dims: [4, 4, 4, 4]}\n"),
-              HasSubstr("exactly one of 'file', 'start'"));
+              HasSubstr("exactly one of 'file', 'files', 'start'"));
   EXPECT_THAT(errors_of("gauge: {file: a.lime, dims: [4, 4, 4, 4]}\n"),
               HasSubstr("'gauge.dims' is used only together with 'start'"));
   EXPECT_THAT(errors_of("gauge: {start: cold}\n"), HasSubstr("'gauge.dims' is missing"));

@@ -56,6 +56,36 @@ class RankJobs(RankTest):
         for a, b in zip(one["correlators"]["m"]["pion"], many["correlators"]["m"]["pion"], strict=True):
             self.assertAlmostEqual(b / a, 1, delta=1e-8)
 
+    def test_several_configurations(self):
+        """Made and measured; then read, one of them broken."""
+        tree = {**job(inner="single"), "gauge": chain()["gauge"], "ensemble": {"from": "g"}}
+        tree["run"] = [*chain(configurations=3)["run"], *tree["run"]]
+        one = self.run_job(tree, out="one")
+        for ranks, out in ((2, "many2"), (4, "many4")):
+            many = self.run_ranks(ranks, tree, out=out)
+            self.assert_same_averages(one, many)
+            self.assertEqual(self.run_ranks(ranks, tree, out=out)["averages"], many["averages"])
+        with open(self.path("one/b_0008.lime"), "r+b") as stream:
+            stream.seek(os.path.getsize(stream.name) // 2)
+            stream.write(b"not as it was")
+        read = {**tree, "gauge": {"files": "one/*.lime"}, "ensemble": {"on_error": "continue"}, "run": tree["run"][1:]}
+        one = self.run_job(read, out="read_one", status=1)
+        stderr = self.run_ranks(2, read, out="read_many", status=1)
+        self.assertIn("left out: 1 of 3 configurations", stderr)
+        many = self.read_results("read_many")
+        self.assertEqual([entry["state"] for entry in many["configurations"]], ["done", "failed", "done"])
+        self.assert_same_averages(one, many)
+        stderr = self.run_ranks(2, {**read, "ensemble": {}}, out="read_many", status=1)
+        self.assertRegex(stderr, r"job.yaml:\d+:\d+: configuration b_0008.lime: .*checksum")
+
+    def assert_same_averages(self, one, many):
+        self.assertEqual([entry["checksum"] for entry in one["configurations"] if "checksum" in entry],
+                         [entry["checksum"] for entry in many["configurations"] if "checksum" in entry])
+        self.assertEqual(one["lattice"], many["lattice"])
+        pions = [tree["averages"]["correlators"]["m"]["pion"] for tree in (one, many)]
+        numpy.testing.assert_allclose(pions[0]["mean"], pions[1]["mean"], rtol=1e-8)
+        numpy.testing.assert_allclose(pions[0]["error"], pions[1]["error"], rtol=1e-6)
+
     def test_the_same_grid_gives_the_same_bits(self):
         results = [self.run_ranks(4, job(), "--grid", "1", "2", "1", "2", out=out) for out in ("a", "b")]
         self.assertEqual(*(tree["correlators"] for tree in results))

@@ -81,11 +81,16 @@ class QUADRILLE_API Hdf5Writer {
   Hdf5Writer(const Hdf5Writer&) = delete;
   Hdf5Writer& operator=(const Hdf5Writer&) = delete;
 
-  /// A new dataset, which rows() fills.
+  /// A new dataset, which rows() fills; groups on the way to its name ("mesons/pion") are made.
   void create(const std::string& name, const std::vector<std::int64_t>& dims, bool complex = false);
   /// The next `count` of the first index of the dataset that was created last.
   void rows(std::int64_t count, const double* numbers);
   void rows(std::int64_t count, const std::complex<double>* numbers);
+  /// A whole dataset of texts in UTF-8, one index.
+  void texts(const std::string& name, const std::vector<std::string>& texts);
+  /// An attribute of the dataset that create() made last; before the first one, of the file.
+  void attribute(const std::string& name, const std::string& text);
+  void attribute(const std::string& name, std::int64_t number);
   void commit();
 
  private:

@@ -20,6 +20,22 @@ hid_t complex_type(hid_t part) {
   return type;
 }
 
+/// A new type, of texts of a fixed number of bytes; 0 ends a shorter one.
+hid_t text_type(std::size_t bytes) {
+  const hid_t type = H5Tcopy(H5T_C_S1);
+  (void)H5Tset_size(type, std::max<std::size_t>(bytes, 1));
+  (void)H5Tset_strpad(type, H5T_STR_NULLPAD);
+  (void)H5Tset_cset(type, H5T_CSET_UTF8);
+  return type;
+}
+
+/// How a link to a new dataset is made.
+hid_t with_groups() {
+  const hid_t how = H5Pcreate(H5P_LINK_CREATE);
+  (void)H5Pset_create_intermediate_group(how, 1);
+  return how;
+}
+
 }  // namespace
 
 /// HDF5 writes here and there: into the temporary file, or for a pipe into memory, which is then written in one piece.
@@ -42,6 +58,23 @@ struct Hdf5Writer::Open {
     check(H5Sselect_hyperslab(space.id(), H5S_SELECT_SET, first.data(), nullptr, part.data(), nullptr) >= 0 &&
           H5Dwrite(set->id(), type, memory.id(), space.id(), H5P_DEFAULT, numbers) >= 0);
     row += hsize_t(count);
+  }
+  void write_attribute(const std::string& attribute, hid_t type, const void* value) {
+    const Hdf5Handle space(H5Screate(H5S_SCALAR), H5Sclose);
+    const Hdf5Handle made(
+        H5Acreate2(set ? set->id() : file.id(), attribute.c_str(), type, space.id(), H5P_DEFAULT, H5P_DEFAULT),
+        H5Aclose);
+    check(made.good() && H5Awrite(made.id(), type, value) >= 0);
+  }
+  /// Makes the dataset `name` of the extents `dims`, of elements of a type.
+  void create_set(hid_t type) {
+    const Hdf5Handle space(H5Screate_simple(int(dims.size()), dims.data(), nullptr), H5Sclose);
+    const Hdf5Handle how(H5Pcreate(H5P_DATASET_CREATE), H5Pclose), link(with_groups(), H5Pclose);
+    (void)H5Pset_obj_track_times(how.id(), false);  // the same numbers make the same file
+    if (target.positional()) (void)H5Pset_alloc_time(how.id(), H5D_ALLOC_TIME_EARLY);
+    set.emplace(H5Dcreate2(file.id(), name.c_str(), type, space.id(), link.id(), how.id(), H5P_DEFAULT), H5Dclose);
+    check(space.good() && set->good());
+    if (target.positional()) sink.reserve(file.id());
   }
   /// Throws where a write has failed, or HDF5 has.
   void check(bool good) const {
@@ -75,15 +108,33 @@ void Hdf5Writer::create(const std::string& name, const std::vector<std::int64_t>
   open_->name = name;
   open_->dims.assign(dims.begin(), dims.end());
   open_->row = 0;
-  const Hdf5Handle space(H5Screate_simple(int(dims.size()), open_->dims.data(), nullptr), H5Sclose);
-  const Hdf5Handle how(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
-  (void)H5Pset_obj_track_times(how.id(), false);  // the same numbers make the same file
-  if (open_->target.positional()) (void)H5Pset_alloc_time(how.id(), H5D_ALLOC_TIME_EARLY);
   const Hdf5Handle type(complex ? complex_type(H5T_IEEE_F64LE) : H5Tcopy(H5T_IEEE_F64LE), H5Tclose);
-  open_->set.emplace(
-      H5Dcreate2(open_->file.id(), name.c_str(), type.id(), space.id(), H5P_DEFAULT, how.id(), H5P_DEFAULT), H5Dclose);
-  open_->check(space.good() && open_->set->good());
-  if (open_->target.positional()) open_->sink.reserve(open_->file.id());
+  open_->create_set(type.id());
+}
+
+void Hdf5Writer::texts(const std::string& name, const std::vector<std::string>& texts) {
+  const QuietHdf5 quiet;
+  std::size_t longest = 1;
+  for (const std::string& text : texts) longest = std::max(longest, text.size());
+  std::string bytes;
+  for (const std::string& text : texts) (bytes += text).append(longest - text.size(), '\0');
+  open_->name = name;
+  open_->dims = {texts.size()};
+  open_->row = 0;
+  const Hdf5Handle type(text_type(longest), H5Tclose);
+  open_->create_set(type.id());
+  open_->write_rows(std::int64_t(texts.size()), type.id(), bytes.data());
+}
+
+void Hdf5Writer::attribute(const std::string& name, const std::string& text) {
+  const QuietHdf5 quiet;
+  const Hdf5Handle type(text_type(text.size()), H5Tclose);
+  open_->write_attribute(name, type.id(), text.data());
+}
+
+void Hdf5Writer::attribute(const std::string& name, std::int64_t number) {
+  const QuietHdf5 quiet;
+  open_->write_attribute(name, H5T_NATIVE_INT64, &number);
 }
 
 void Hdf5Writer::rows(std::int64_t count, const double* numbers) {

@@ -8,9 +8,11 @@
 
 namespace quadrille {
 
-inline constexpr std::array<std::string_view, 16> program_blocks = {
-    "schema_version", "version", "ranks",    "backend",         "isa",    "threads", "job",         "lattice",
-    "gauge",          "solves",  "warnings", "critical_masses", "timing", "memory",  "correlators", "studies"};
+inline constexpr std::array<std::string_view, 20> program_blocks = {
+    "schema_version", "version", "ranks",           "backend",         "isa",
+    "threads",        "job",     "lattice",         "gauge",           "solves",
+    "warnings",       "timing",  "memory",          "correlators",     "studies",
+    "averages",       "fits",    "critical_masses", "correlator_file", "configurations"};
 
 inline constexpr std::array<std::string_view, 6> program_tasks = {"propagator",    "mesons",       "baryons",
                                                                   "critical_mass", "solver_study", "shifted_solves"};

@@ -49,6 +49,19 @@ TEST(CApi, AJobOnLinksOfTheHostIsThatOfItsBlocks) {
   EXPECT_NE(run_job(host, other, job_of_host, folder.file("mine")).at("correlators"), mine.at("correlators"));
 }
 
+TEST(CApi, SeveralConfigurationsAreForTheProgram) {
+  const Host host;
+  const TemporaryFolder folder;
+  const char* json = nullptr;
+  const std::string words = fmt::format("{{gauge: {{files: [a.lime, b.lime]}}, {}", job_of_host.substr(1));
+  EXPECT_EQ(quadrille_job_run(host.context, nullptr, words.c_str(), folder.file("out").c_str(), &json),
+            QUADRILLE_UNSUPPORTED);
+  EXPECT_THAT(host.message(), HasSubstr("a job on several configurations runs with `quadrille run`"));
+  quadrille_gauge* gauge = nullptr;
+  EXPECT_EQ(quadrille_gauge_create(host.context, "{files: a.lime}", &gauge), QUADRILLE_INVALID_INPUT);
+  EXPECT_THAT(host.message(), HasSubstr("give 'file'"));
+}
+
 TEST(CApi, AJobStopsWhenTheHostSaysSoAndGoesOn) {
   const Host host;
   const TemporaryFolder folder;

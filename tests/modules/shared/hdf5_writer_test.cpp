@@ -61,6 +61,25 @@ class Hdf5WriterTest : public ::testing::Test {
   std::string old_;
 };
 
+TEST_F(Hdf5WriterTest, GroupsAreMadeOnTheWay) {
+  {
+    Hdf5Writer file(path_);
+    file.attribute("program", "this test");
+    file.texts("names", {"a", "longer"});
+    for (const char* name : {"x/y/array", "x/other"}) {
+      file.create(name, array_.dims);
+      file.attribute("units", "none");
+      file.attribute("number", std::int64_t(7));
+      file.rows(array_.dims[0], array_.data.data());
+    }
+    file.commit();
+  }
+  const Hdf5Reader reader(path_);
+  for (const char* name : {"x/y/array", "x/other"}) {
+    EXPECT_EQ(reader.read(name, int(array_.dims.size())).data, array_.data);
+  }
+}
+
 TEST_F(Hdf5WriterTest, ADiskThatIsTooFullIsFoundBeforeAnythingIsWritten) {
   for (const rlim_t limit : {100, 3000, 100000}) {
     expect_failure(
