@@ -201,7 +201,8 @@ TEST_F(JobTest, AWrongTypeDoesNotHideTheBlocksOtherMistakes) {
   EXPECT_EQ(std::count(found.begin(), found.end(), '\n'), 3) << found;
   EXPECT_THAT(
       errors_of("gauge: {file: a.lime, start: cold}\n"),
-      MatchesRegex("job.yaml:1:[0-9]+: gauge takes exactly one of 'file', 'files', 'start'; 'file' is already [^\n]*\n"));
+      MatchesRegex(
+          "job.yaml:1:[0-9]+: gauge takes exactly one of 'file', 'files', 'start'; 'file' is already [^\n]*\n"));
 }
 
 TEST_F(JobTest, AFileThatIsNotThereHasItsOrigin) {
