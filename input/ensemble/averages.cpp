@@ -134,8 +134,12 @@ struct Averaging {
   Json effective_mass(const Everywhere& places, const std::vector<int>& source_times) const {
     const Measurements rows = rows_of(places, source_times);
     if (rows.empty()) return nullptr;
-    return of_function(Bins(rows, rules.bin),
-                       [](const std::vector<double>& mean) { return effective_masses(mean, 0); });
+    // A channel may have either sign.
+    return of_function(Bins(rows, rules.bin), [](std::vector<double> mean) {
+      const double sign = mean[1] < 0 ? -1 : 1;
+      for (double& value : mean) value *= sign;
+      return effective_masses(mean, 0);
+    });
   }
 
   Measurements rows_of(const Everywhere& places, const std::vector<int>& source_times) const {
@@ -162,8 +166,8 @@ struct Averaging {
       if (key != mass_key) out[key] = of_tree(inside(places, key), source_times);
     }
     if (shape.contains(mass_key)) {
-      const std::string beside = list_beside(shape);
-      if (!beside.empty()) out[mass_key] = effective_mass(inside(places, beside), source_times);
+      const Everywhere lists = lists_beside(places, shape);
+      if (!lists.empty()) out[mass_key] = effective_mass(lists, source_times);
     }
     return out;
   }
@@ -177,14 +181,17 @@ struct Averaging {
     return out;
   }
 
-  /// The list whose effective masses stand in the same map: `pion`, or the only one; empty where it is not clear.
-  std::string list_beside(const Json& map) const {
+  /// The lists whose effective masses stand in the same map: `pion`, the only one, or that of a channel at rest, the
+  /// first of its `correlators`; none where it is not clear.
+  Everywhere lists_beside(const Everywhere& places, const Json& map) const {
     std::vector<std::string> lists;
     for (const auto& [key, value] : map.items()) {
       if (key != mass_key && is_over_t(value, extent)) lists.push_back(key);
     }
-    if (std::find(lists.begin(), lists.end(), "pion") != lists.end()) return "pion";
-    return lists.size() == 1 ? lists.front() : "";
+    if (std::find(lists.begin(), lists.end(), "pion") != lists.end()) return inside(places, std::string("pion"));
+    if (lists.size() == 1) return inside(places, lists.front());
+    Everywhere at_rest = inside(inside(inside(places, std::string("correlators")), std::size_t(0)), std::string("re"));
+    return is_over_t(typical(at_rest), extent) ? at_rest : Everywhere();
   }
 
   static Json same_everywhere_or_null(const Everywhere& places) {

@@ -10,19 +10,27 @@ def estimate(value, error):
     return "-" if value is None else with_error(value, error)
 
 
-def lists(averages, path=""):
-    """(path, the map {mean, error, ...}, effective masses beside it or None) of every averaged list over t."""
+def masses_beside(averages, key):
+    """Effective masses in the same map, which are those of the list `key`: of the pion, or of the only list."""
+    masses = averages.get("effective_mass") if isinstance(averages, dict) else None
+    means = [name for name, one in averages.items() if isinstance(one, dict) and "mean" in one] if masses else []
+    return masses if key == "pion" or set(means) == {key, "effective_mass"} else None
+
+
+def lists(averages, path="", at_rest=None):
+    """(path, the map {mean, error, ...}, its effective masses or None) of every averaged list over t. `at_rest`: effective
+    masses of the first of a channel's correlators."""
     found = []
     for key, value in averages.items() if isinstance(averages, dict) else enumerate(averages):
         name = f"{path}/{key}" if path else str(key)
         if not isinstance(value, (dict, list)) or key == "effective_mass":
             continue
         if isinstance(value, dict) and isinstance(value.get("mean"), list):
-            masses = averages.get("effective_mass") if isinstance(averages, dict) else None
-            alone = sum(isinstance(one, dict) and "mean" in one for one in averages.values()) <= 2 if masses else False
-            found.append((name, value, masses if masses and (key == "pion" or alone) else None))
+            first = path.endswith("correlators/0") and key == "re"
+            found.append((name, value, at_rest if first else masses_beside(averages, key)))
         else:
-            found += lists(value, name)
+            inherited = averages.get("effective_mass") if key == "correlators" else at_rest
+            found += lists(value, name, inherited)
     return found
 
 

@@ -106,6 +106,31 @@ TEST_F(Averages, TheEffectiveMassIsThatOfTheMean) {
   }
 }
 
+TEST_F(Averages, AChannelHasTheMassesOfItsCorrelatorAtRest) {
+  Measurements rows;
+  std::vector<Json> all;
+  for (std::size_t k = 0; k < 5; ++k) {
+    all.push_back(results(rows.emplace_back(pion()), 0));
+    std::vector<double> negative(rows.back());
+    for (double& value : negative) value = -value;
+    const Json at_rest = {{"momentum", {0, 0, 0}}, {"re", negative}},
+               moving = {{"momentum", {0, 0, 1}}, {"re", pion()}};
+    all.back()["correlators"] = {
+        {"m",
+         {{"source_time", 0},
+          {"channels", {{"a0", {{"correlators", {at_rest, moving}}, {"effective_mass", {nullptr, nullptr}}}}}}}}};
+  }
+  std::vector<double> mean;
+  for (std::size_t t = 0; t < extent; ++t) mean.push_back(mean_at(rows, t));
+  const std::vector<double> wanted = effective_masses(mean, 0);
+  const Json channel = averages(all, {})["correlators"]["m"]["channels"]["a0"];
+  for (std::size_t t = 0; t < extent / 2; ++t) {
+    EXPECT_NEAR(channel["effective_mass"]["mean"][t].get<double>(), wanted[t], 1e-12);
+    EXPECT_NEAR(channel["correlators"][0]["re"]["mean"][t].get<double>(), -mean[t], 1e-13);
+  }
+  EXPECT_EQ(channel["correlators"][1]["momentum"], Json({0, 0, 1}));
+}
+
 TEST_F(Averages, LeaveOutWhatWasNotSolved) {
   Measurements rows;
   std::vector<Json> all;
