@@ -18,8 +18,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* header_type = "quadrille-low-modes";
-constexpr const char* data_type = "quadrille-low-modes-data";
+constexpr const char* modes_header_type = "quadrille-low-modes";
+constexpr const char* modes_type = "quadrille-low-modes-data";
 constexpr int modes_together = Propagator::size;
 constexpr int reals = modes_together * spinor_numbers;
 
@@ -71,7 +71,7 @@ LowModesHeader header_from(const Json& json) {
 std::vector<const LimeRecord*> data_records(const LimeInput& file) {
   std::vector<const LimeRecord*> found;
   for (const LimeRecord& record : file.records()) {
-    if (record.type == data_type) found.push_back(&record);
+    if (record.type == modes_type) found.push_back(&record);
   }
   return found;
 }
@@ -86,10 +86,10 @@ void write_low_modes_file(const std::string& path, std::span<const Field* const>
   const DataFormat format{.dims = dims, .reals = reals, .precision = precision, .lattice = &lattice};
   Propagator twelve = staging(desc);
   LimeOutput file(path, LimeMover::automatic, lattice.communicator());
-  file.record(header_type, header_json(desc, int(modes.size()), precision, origin).dump(2), true, true);
+  file.record(modes_header_type, header_json(desc, int(modes.size()), precision, origin).dump(2), true, true);
   for (std::size_t first = 0; first < modes.size(); first += modes_together) {
     put(twelve, modes.subspan(first, std::min(modes.size() - first, std::size_t(modes_together))));
-    file.begin_record(data_type, field_bytes(format).value(), true, false);
+    file.begin_record(modes_type, field_bytes(format).value(), true, false);
     const Checksum sum = write_pieces(
         file, format, *desc.backend,
         [&](void* bytes, std::int64_t begin, std::int64_t count) {
@@ -102,12 +102,12 @@ void write_low_modes_file(const std::string& path, std::span<const Field* const>
   file.commit();
 }
 
-bool has_low_modes(const LimeInput& file) { return file.find(header_type) != nullptr; }
+bool has_low_modes(const LimeInput& file) { return file.find(modes_header_type) != nullptr; }
 
 LowModesHeader locate_low_modes(const LimeInput& file) {
-  const LimeRecord* const said = file.find(header_type);
+  const LimeRecord* const said = file.find(modes_header_type);
   if (said == nullptr) {
-    fail_in_file(fmt::format("there are no low modes in this file: it has no record {}", header_type),
+    fail_in_file(fmt::format("there are no low modes in this file: it has no record {}", modes_header_type),
                  {.file = file.path()});
   }
   const Location where = lime_location(file.path(), *said);
@@ -125,7 +125,7 @@ LowModesHeader locate_low_modes(const LimeInput& file) {
   const std::vector<const LimeRecord*> data = data_records(file);
   if (int(data.size()) != messages_of(header.count)) {
     fail_in_file(fmt::format("{} modes take {} records {}, the file has {}", header.count, messages_of(header.count),
-                             data_type, data.size()),
+                             modes_type, data.size()),
                  where);
   }
   const auto right = field_bytes({.dims = header.dims, .reals = reals, .precision = header.precision});
@@ -143,7 +143,7 @@ void read_low_modes(const LimeInput& file, const FieldDesc& desc, int most,
                     const std::function<void(const Field&)>& use) {
   const LowModesHeader header = locate_low_modes(file);
   const Lattice& lattice = *desc.lattice;
-  const Location where = lime_location(file.path(), *file.find(header_type));
+  const Location where = lime_location(file.path(), *file.find(modes_header_type));
   if (header.dims != lattice.global_dims()) {
     fail_in_file(fmt::format("these low modes are on a {} lattice, not on one of {}", extents_text(header.dims),
                              extents_text(lattice.global_dims())),

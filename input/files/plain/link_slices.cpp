@@ -14,7 +14,7 @@ namespace quadrille {
 
 namespace {
 
-constexpr std::int64_t link_reals = 18;
+constexpr std::int64_t reals_of_link = 18;
 
 std::int64_t sites_of_slice(const GaugeStore& links) {
   const Dims& dims = links.lattice().global_dims();
@@ -37,7 +37,7 @@ std::vector<std::byte> slice_bytes(const GaugeStore& links, int t, const PlainFo
   bytes.reserve(slice.size() * std::size_t(form.precision / 8));
   const auto put_one = form.precision == 64 ? &put<std::uint64_t, double> : &put<std::uint32_t, float>;
   for (std::size_t n = 0; n < slice.size(); ++n) {
-    if (std::int64_t(n) % link_reals < 6 * form.rows) put_one(bytes, slice[n], form.big_endian);
+    if (std::int64_t(n) % reals_of_link < 6 * form.rows) put_one(bytes, slice[n], form.big_endian);
   }
   return bytes;
 }
@@ -45,7 +45,7 @@ std::vector<std::byte> slice_bytes(const GaugeStore& links, int t, const PlainFo
 }  // namespace
 
 std::vector<double> links_of_slice(const GaugeStore& links, int t) {
-  const std::int64_t sites = sites_of_slice(links), reals = sites * 4 * link_reals;
+  const std::int64_t sites = sites_of_slice(links), reals = sites * 4 * reals_of_link;
   std::vector<std::byte> bytes(std::size_t(reals) * sizeof(double));
   links.pack(bytes.data(), 64, t * sites, sites);
   std::vector<double> slice(static_cast<std::size_t>(reals));
@@ -54,7 +54,7 @@ std::vector<double> links_of_slice(const GaugeStore& links, int t) {
     if (std::isfinite(slice[std::size_t(n)])) continue;
     throw Error(ErrorCode::numerical,
                 fmt::format("the gauge field contains {} at {}; every number should be finite", slice[std::size_t(n)],
-                            gauge_real_name(links.lattice().global_dims(), t * sites * 4 * link_reals + n)));
+                            gauge_real_name(links.lattice().global_dims(), t * sites * 4 * reals_of_link + n)));
   }
   return slice;
 }
