@@ -1,30 +1,20 @@
 // The gradient flow over several ranks against one process: links have the same bits, sums agree to rounding.
 #include "modules/flow/gradient_flow.h"
 #include "modules/flow/smearing.h"
+#include "tests/ranks/gauge/differing_links.h"
 #include "tests/ranks/ranks_testing.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstring>
 
 namespace quadrille::flow {
 namespace {
 
+using testing::differing_links;
 using testing::divided_dims;
 using testing::ranks;
-
-/// Links of a rank's part that do not have the bits of those of the whole lattice.
-std::int64_t differing_links(const HostLinks& part, const Lattice& lattice, const HostLinks& whole) {
-  std::int64_t differing = 0;
-  for (std::int64_t site = 0; site < lattice.volume(); ++site) {
-    const std::int64_t global = lattice.global_site(lattice.coordinates(site));
-    for (int mu = 0; mu < 4; ++mu)
-      differing += std::memcmp(part.link(site, mu), whole.link(global, mu), 9 * sizeof(Complex)) != 0;
-  }
-  return differing;
-}
 
 /// Links of a rank's part after some steps, and what is measured of all.
 struct Outcome {

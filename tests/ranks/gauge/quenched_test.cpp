@@ -1,6 +1,7 @@
 // Chains of pure gauge theory over several ranks against one process: links have the same bits, sums agree to rounding.
 #include "modules/quenched/pure_gauge.h"
 #include "tests/modules/quenched/link_forms.h"
+#include "tests/ranks/gauge/differing_links.h"
 #include "tests/ranks/ranks_testing.h"
 
 #include <fmt/format.h>
@@ -8,12 +9,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <random>
 
 namespace quadrille::quenched {
 namespace {
 
+using testing::differing_links;
 using testing::divided_dims;
 using testing::ranks;
 
@@ -38,17 +39,6 @@ struct Outcome {
     links = gauge.links().host_links();
   }
 };
-
-/// How many links of `part` are not those of `whole`, bit for bit.
-std::int64_t differing_links(const HostLinks& part, const Lattice& lattice, const HostLinks& whole) {
-  std::int64_t differing = 0;
-  for (std::int64_t site = 0; site < lattice.volume(); ++site) {
-    const std::int64_t global = lattice.global_site(lattice.coordinates(site));
-    for (int mu = 0; mu < 4; ++mu)
-      differing += std::memcmp(part.link(site, mu), whole.link(global, mu), 9 * sizeof(Complex)) != 0;
-  }
-  return differing;
-}
 
 void expect_the_chain_of_one_process(const Dims& dims, const std::vector<Dims>& grids, const LinkForm& form) {
   const std::uint64_t seed = testing::shared_seed();
