@@ -30,7 +30,7 @@ std::string real_name(const Dims& dims, std::int64_t real) {
                      x[3], n / 36, n / 3 % 3, n / 9 % 4 * 3 + n % 3);
 }
 
-int messages_of(int count) { return (count + modes_together - 1) / modes_together; }
+int messages_of(int count) { return (count - 1) / modes_together + 1; }
 
 /// Twelve fields on the full lattice, through which modes go.
 Propagator staging(const FieldDesc& modes) {

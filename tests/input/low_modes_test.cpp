@@ -133,6 +133,22 @@ TEST_F(LowModesTest, AnotherJobBeginsWithThoseOfAFile) {
   }
 }
 
+TEST_F(LowModesTest, ThePropagatorOfATaskThatSavesBothIsReadBack) {
+  const std::vector<std::string> more = {"--set", "run[0].low_modes.save=modes.lime",
+                                         "--set", "run[0].save={file: a.lime, precision: double}",
+                                         "--set", "run[1]={task: mesons, from: a}"};
+  ASSERT_EQ(run(more), 0) << err_;
+  const Json before = results();
+  const std::string file = folder_.file("out/restart.json");
+  Json restart = Json::parse(read_bytes(file));
+  ASSERT_EQ(restart["tasks"].erase("mesons"), 1u);  // as if the run had been killed before it
+  write_bytes(file, restart.dump());
+  const LogCapture log;
+  ASSERT_EQ(run(more), 0) << err_;
+  EXPECT_THAT(log.text(), Not(HasSubstr("solving again")));
+  EXPECT_EQ(results()["correlators"], before["correlators"]);
+}
+
 TEST_F(LowModesTest, ErrorsHaveTheirPlaceInTheJob) {
   EXPECT_EQ(run({"--set", "run[0].low_modes.save=m.lime", "--set", "solver={type: cg}"}), 1);
   EXPECT_THAT(err_, ContainsRegex("--set.*'low_modes' are those of a solver with deflation"));

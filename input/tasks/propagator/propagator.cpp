@@ -286,9 +286,9 @@ void run_propagator(JobRun& job, const TaskSpec& task) {
                      low_modes);
   }();
   log_solves(job, task);
-  leave_low_modes(job, task, std::move(low_modes));
   warn_of_failures(job, task, failures);
   save(job, task, propagator, mass, failures.empty());
+  leave_low_modes(job, task, std::move(low_modes));  // the first of the task's files is the propagator's: restore()
   // Not numbers, rather than what an unfinished solve has left: a correlator would take those for a part of its sum.
   for (const auto& [column, why] : failures) {
     if (!propagator.columns.empty()) blas::scale(std::nan(""), propagator.columns[std::size_t(column)]);
