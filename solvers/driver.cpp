@@ -245,7 +245,7 @@ std::vector<SolveReport> SystemSolver::solve(std::span<Field* const> x, std::spa
   std::exception_ptr failed;
   const auto solve_some = [&](std::size_t first, std::size_t count) {
     try {
-      meeting_.hold(int(count), [&](int i) {
+      meeting_.hold(int(count), system_.full_desc().lattice->communicator(), [&](int i) {
         const std::size_t k = first + std::size_t(i);
         reports[k] = work_[k]->solve(*x[k], *b[k], start);
       });

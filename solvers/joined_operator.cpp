@@ -1,13 +1,18 @@
 #include "solvers/joined_operator.h"
 
+#include "core/comm/fiber_sums.h"
+
 #include <algorithm>
 #include <cstddef>
 
 namespace quadrille {
 
-void Meeting::hold(int count, const std::function<void(int)>& solve) {
+void Meeting::hold(int count, const Communicator& ranks, const std::function<void(int)>& solve) {
   wishes_.assign(std::size_t(count), {});
-  Fibers::run(count, solve, [this](Fibers& fibers) { serve(fibers); });
+  FiberSums sums(ranks);
+  Fibers::run(count, solve, [&](Fibers& fibers) {
+    if (!sums.serve(fibers)) serve(fibers);
+  });
 }
 
 void Meeting::apply(const Wish& wish) {

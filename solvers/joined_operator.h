@@ -1,6 +1,7 @@
 // Operators for several solves at once, which meet where they apply one.
 #pragma once
 
+#include "core/comm/communicator.h"
 #include "core/operator/operator.h"
 #include "core/system/fibers.h"
 
@@ -11,8 +12,8 @@ namespace quadrille {
 
 /// Solves that go on in turns, each a fiber, until all that are not done want an operator applied; those that want the
 /// same are served by one call. When they want different ones, the fewest are served first: a solve that has left the
-/// others, for a reliable update, catches up with them. The order depends on nothing but the residuals, so that it is
-/// the same on all ranks.
+/// others, for a reliable update, catches up with them. Before any operator come sums over ranks, of all that want one.
+/// The order depends on nothing but the residuals, so that it is the same on all ranks.
 class Meeting {
  public:
   struct Wish {
@@ -22,8 +23,8 @@ class Meeting {
     const Field* x = nullptr;
   };
 
-  /// solve(0) ... solve(count - 1); as Fibers::run().
-  void hold(int count, const std::function<void(int)>& solve);
+  /// solve(0) ... solve(count - 1), on these ranks; as Fibers::run().
+  void hold(int count, const Communicator& ranks, const std::function<void(int)>& solve);
   /// y = A x; outside of hold() at once.
   void apply(const Wish& wish);
 

@@ -87,9 +87,15 @@ class RankJobs(RankTest):
         numpy.testing.assert_allclose(pions[0]["error"], pions[1]["error"], rtol=1e-6)
 
     def test_the_same_grid_gives_the_same_bits(self):
-        results = [self.run_ranks(4, job(), "--grid", "1", "2", "1", "2", out=out) for out in ("a", "b")]
-        self.assertEqual(*(tree["correlators"] for tree in results))
-        self.assertEqual(*([solve["history"] for solve in tree["solves"]] for tree in results))
+        def run(out, **of_propagator):
+            tree = job()
+            tree["run"][0].update(of_propagator)
+            return self.run_ranks(4, tree, "--grid", "1", "2", "1", "2", out=out)
+
+        first = run("first")
+        for again in (run("again"), run("at_once", batch=5)):
+            self.assertEqual(first["correlators"], again["correlators"])
+            self.assertEqual(*([solve["history"] for solve in tree["solves"]] for tree in (first, again)))
 
     def test_a_solver_study(self):
         tree = job()

@@ -156,7 +156,7 @@ TEST(Meeting, ThoseWhoHaveLeftCatchUp) {
     x.push_back(gaussian(desc, next_seed()));
     y.emplace_back(desc);
   }
-  meeting.hold(4, [&](int i) {
+  meeting.hold(4, lattice.communicator(), [&](int i) {
     const auto k = std::size_t(i);
     for (int turn = 0; turn < 3; ++turn) {
       joined_inner.apply(y[k], x[k], Dagger::No);
