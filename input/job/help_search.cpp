@@ -127,11 +127,9 @@ constexpr Term absent_terms[] = {
     {"minres", "solver"},      {"schwarz", "solver"},
     {"sequential", "source"},  {"hmc", "task"},
     {"rhmc", "task"},          {"dynamical fermions", "task"},
-    {"hyp", "task"},           {"wilson loop", "task"},
-    {"gauge fixing", "task"},  {"landau gauge", "task"},
-    {"coulomb gauge", "task"}, {"symanzik", "task"},
-    {"luscher weisz", "task"}, {"iwasaki", "task"},
-    {"dbw2", "task"},
+
+    {"symanzik", "task"},      {"luscher weisz", "task"},
+    {"iwasaki", "task"},       {"dbw2", "task"},
 };
 
 /// What other programs call something that a table has.
@@ -142,7 +140,10 @@ constexpr OtherName other_names[] = {{"multishift", "shifted_solves"}, {"multi s
                                      {"stochastic", "noise"},          {"baryon", "baryons"},
                                      {"momentum source", "wall"},      {"wilson flow", "gradient_flow"},
                                      {"flow", "gradient_flow"},        {"topological charge", "gradient_flow"},
-                                     {"link smearing", "smear"}};
+                                     {"link smearing", "smear"},       {"polyakov loop", "polyakov"},
+                                     {"wilson loop", "wilson_loops"},  {"static potential", "wilson_loops"},
+                                     {"landau gauge", "gauge_fix"},    {"coulomb gauge", "gauge_fix"},
+                                     {"gauge fixing", "gauge_fix"}};
 
 }  // namespace
 
