@@ -136,13 +136,22 @@ constexpr Term absent_terms[] = {
 struct OtherName {
   const char *name, *here;
 };
-constexpr OtherName other_names[] = {{"multishift", "shifted_solves"}, {"multi shift", "shifted_solves"},
-                                     {"stochastic", "noise"},          {"baryon", "baryons"},
-                                     {"momentum source", "wall"},      {"wilson flow", "gradient_flow"},
-                                     {"flow", "gradient_flow"},        {"topological charge", "gradient_flow"},
-                                     {"link smearing", "smear"},       {"polyakov loop", "polyakov"},
-                                     {"wilson loop", "wilson_loops"},  {"static potential", "wilson_loops"},
-                                     {"landau gauge", "gauge_fix"},    {"coulomb gauge", "gauge_fix"},
+constexpr OtherName other_names[] = {{"multishift", "shifted_solves"},
+                                     {"multi shift", "shifted_solves"},
+                                     {"stochastic", "noise"},
+                                     {"baryon", "baryons"},
+                                     {"momentum source", "wall"},
+                                     {"wilson flow", "gradient_flow"},
+                                     {"flow", "gradient_flow"},
+                                     {"topological charge", "gradient_flow"},
+                                     {"link smearing", "smear"},
+                                     {"hypercubic smearing", "smear"},
+                                     {"hyp", "smear"},
+                                     {"polyakov loop", "polyakov"},
+                                     {"wilson loop", "wilson_loops"},
+                                     {"static potential", "wilson_loops"},
+                                     {"landau gauge", "gauge_fix"},
+                                     {"coulomb gauge", "gauge_fix"},
                                      {"gauge fixing", "gauge_fix"}};
 
 }  // namespace

@@ -130,9 +130,23 @@ class Flow(harness.ProgramTest):
         again = self.run_job(self.smeared(type="stout", rho=0.1, steps=2, save={"file": "s.lime"}))
         self.assertEqual(again["flows"], results["flows"])
 
+    def test_hyp_smearing(self):
+        results = self.run_job(self.smeared(type="hyp", save={"file": "s.lime"}))
+        smeared = results["smearings"]["s"]
+        self.assertEqual([smeared[f"alpha{k}"] for k in (1, 2, 3)], [0.75, 0.6, 0.3])
+        self.assertEqual(results["flows"]["w"]["history"]["plaquette"][0], smeared["plaquette"])
+        origin = self.call("info", self.path("out/s.lime")).stdout
+        for part in ("smearing: hyp", "alpha1: 0.75", "alpha2: 0.6", "alpha3: 0.3"):
+            self.assertIn(part, origin)
+        said = self.run_job(self.smeared(type="hyp", alpha1=0.75, alpha2=0.6, alpha3=0.3), out="said")["smearings"]["s"]
+        self.assertEqual(said["planes"], smeared["planes"])
+
     def test_bad_smearing(self):
         for more, says in (({"type": "stout"}, "type stout needs 'rho'"), ({"type": "ape"}, "type ape needs 'alpha'"),
                            ({"type": "ape", "alpha": 0.5, "rho": 0.1}, "type ape has no 'rho': it takes 'alpha'"),
+                           ({"type": "hyp", "alpha": 0.5}, "type hyp has no 'alpha': it takes 'alpha1', 'alpha2', 'alpha3'"),
+                           ({"type": "ape", "alpha": 0.5, "alpha2": 0.1}, "type ape has no 'alpha2': it takes 'alpha'"),
+                           ({"type": "hyp", "alpha2": 1.5}, "'alpha2' must be >= 0 and <= 1"),
                            ({"type": "stout", "rho": 0.5}, "'rho' must be >= 0 and <= 0.25"), ({}, "'type'")):
             with self.subTest(**more):
                 process = self.call("run", self.write_job(self.smeared(**more)), "--out", self.path("bad"))

@@ -24,6 +24,15 @@ struct Projection {
   unsigned directions = all_directions;
 };
 
+/// A level of HYP smearing (hyp_levels.h): U = the SU(3) matrix nearest to own U + staples A^+, A the sum of the
+/// staples of level_staples() (algebra.h), of links of the level before.
+struct HypLevel {
+  int level;     ///< 1 to 3
+  int excluded;  ///< the direction that is left out; 4: none
+  double own, staples;
+  unsigned directions;  ///< of the links that move
+};
+
 /// Links in double with 18 numbers in the vector layout: read from `from`, of whose blocks of a parity those from begin
 /// to end are written to `to`, [block][direction][18][lane]. y: [block][direction][8][lane], overwritten.
 struct StepKernels {
@@ -31,6 +40,9 @@ struct StepKernels {
                 double* to, double* y);
   void (*project)(const LinkBlocks& from, const Projection& projection, int parity, std::int64_t begin,
                   std::int64_t end, double* to);
+  /// `before`: the four fields of the level before, by their excluded direction; `from` are the links that are smeared.
+  void (*hyp)(const LinkBlocks& from, const LinkBlocks* const before[4], const HypLevel& level, int parity,
+              std::int64_t begin, std::int64_t end, double* to);
 };
 
 /// The kernels for so many lanes, or null when this instruction set has none.

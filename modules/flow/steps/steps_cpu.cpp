@@ -45,6 +45,19 @@ class CpuSteps final : public LinkSteps {
       kernels_.project(from, projection, parity, begin, end, to);
     });
   }
+  void run(const HypStep& step) override {
+    const BlockField& thin = links_[now_];
+    over_hyp_levels(step, [&](const HypLevel& level, bool last) {
+      std::array<const LinkBlocks*, 4> before{};
+      for (std::size_t k = 0; k < 4; ++k) before[k] = &hyp_.before(level, thin)[k]->blocks();
+      BlockField& to = last ? links_[1 - now_] : hyp_.to(level, field());
+      over_blocks(blocks_, [&](int parity, std::int64_t begin, std::int64_t end) {
+        kernels_.hyp(thin.blocks(), before.data(), level, parity, begin, end, to.numbers(parity));
+      });
+      to.exchange();
+    });
+    now_ = 1 - now_;
+  }
   const Field& links() override { return links_[now_].field(); }
 
  private:
@@ -68,6 +81,7 @@ class CpuSteps final : public LinkSteps {
   const StepKernels& kernels_;
   std::int64_t blocks_;
   std::optional<Field> y_;  ///< of stages
+  HypFields<BlockField> hyp_;
 };
 
 }  // namespace

@@ -34,6 +34,17 @@ class CudaSteps final : public LinkSteps {
     launch_projection(links_[now_].around(), links_[1 - now_].around(), projection);
     moved();
   }
+  void run(const HypStep& step) override {
+    const GroupedField& thin = links_[now_];
+    over_hyp_levels(step, [&](const HypLevel& level, bool last) {
+      GroupedBefore before{};
+      for (std::size_t k = 0; k < 4; ++k) before.fields[k] = hyp_.before(level, thin)[k]->around();
+      GroupedField& to = last ? links_[1 - now_] : hyp_.to(level, links_[0].field());
+      launch_hyp_level(thin.around(), before, to.around(), level);
+      to.exchange();
+    });
+    now_ = 1 - now_;
+  }
   const Field& links() override { return links_[now_].field(); }
 
  private:
@@ -45,6 +56,7 @@ class CudaSteps final : public LinkSteps {
   std::array<GroupedField, 2> links_;
   std::size_t now_ = 0;
   cuda::DeviceArray<double> y_;  ///< of stages
+  HypFields<GroupedField> hyp_;
 };
 
 }  // namespace

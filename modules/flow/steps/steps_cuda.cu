@@ -10,30 +10,33 @@ namespace {
 
 constexpr int threads = 128;
 
-/// Calls move(u, staples, number of the link among this rank's) for the link of this thread, if that moves, and writes
-/// it. Threads of a block have one direction and parity.
+/// A thread's link.
+struct Place {
+  int parity, item, mu;
+};
+
+/// Calls move(u, links around, place) for the link of this thread, if that moves, and writes it. Threads of a block
+/// have one direction and parity.
 template <class Move>
 __device__ __forceinline__ void over_links(const GroupedLinks& from, const GroupedLinks& to, unsigned directions,
                                            const Move& move) {
-  const int item = int(blockIdx.x) * threads + int(threadIdx.x), mu = int(blockIdx.y), parity = int(blockIdx.z);
-  if (item >= from.own.sites) return;
-  const GroupedSurroundings<double, 18> around(from, parity, item);
+  const Place place{int(blockIdx.z), int(blockIdx.x) * threads + int(threadIdx.x), int(blockIdx.y)};
+  if (place.item >= from.own.sites) return;
+  const GroupedSurroundings<double, 18> around(from, place.parity, place.item);
   double u[18];
-  around.here(mu, u);
-  if ((directions >> mu & 1u) != 0) {
-    double sum[18];
-    staples_in<double, 1>(sum, around, mu, directions);
-    move(u, sum, std::int64_t(parity * 4 + mu) * algebra_numbers * from.own.sites + item);
-  }
-  store_link<double, 18>(to, parity, around.site(), mu, u);
+  around.here(place.mu, u);
+  if ((directions >> place.mu & 1u) != 0) move(u, around, place);
+  store_link<double, 18>(to, place.parity, around.site(), place.mu, u);
 }
 
 __global__ void __launch_bounds__(threads)
     stage_links(const __grid_constant__ GroupedLinks from, const __grid_constant__ GroupedLinks to,
                 const __grid_constant__ Stage stage, double* y) {
-  over_links(from, to, stage.directions, [&](double* u, const double* staples, std::int64_t first) {
+  over_links(from, to, stage.directions, [&](double* u, const auto& around, const Place& place) {
     const std::int64_t sites = from.own.sites;
-    double mine[algebra_numbers];
+    const std::int64_t first = std::int64_t(place.parity * 4 + place.mu) * algebra_numbers * sites + place.item;
+    double mine[algebra_numbers], staples[18];
+    staples_in<double, 1>(staples, around, place.mu, stage.directions);
     for (int n = 0; n < algebra_numbers; ++n) mine[n] = y[first + n * sites];
     flow_link<double, 1>(u, mine, staples, stage.z, stage.carry);
     for (int n = 0; n < algebra_numbers; ++n) y[first + n * sites] = mine[n];
@@ -43,8 +46,23 @@ __global__ void __launch_bounds__(threads)
 __global__ void __launch_bounds__(threads)
     project_links(const __grid_constant__ GroupedLinks from, const __grid_constant__ GroupedLinks to,
                   const __grid_constant__ Projection projection) {
-  over_links(from, to, projection.directions, [&](double* u, const double* staples, std::int64_t) {
+  over_links(from, to, projection.directions, [&](double* u, const auto& around, const Place& place) {
+    double staples[18];
+    staples_in<double, 1>(staples, around, place.mu, projection.directions);
     smear_link<double, 1>(u, staples, projection.own, projection.staples);
+  });
+}
+
+__global__ void __launch_bounds__(threads)
+    hyp_links(const __grid_constant__ GroupedLinks from, const __grid_constant__ GroupedBefore before,
+              const __grid_constant__ GroupedLinks to, const __grid_constant__ HypLevel level) {
+  over_links(from, to, level.directions, [&](double* u, const auto&, const Place& place) {
+    double staples[18];
+    const auto around = [&](int k) {
+      return GroupedSurroundings<double, 18>(before.fields[k], place.parity, place.item);
+    };
+    level_staples<double, 1>(staples, around, level, place.mu);
+    smear_link<double, 1>(u, staples, level.own, level.staples);
   });
 }
 
@@ -60,6 +78,12 @@ void launch_stage(const GroupedLinks& from, const GroupedLinks& to, const Stage&
 void launch_projection(const GroupedLinks& from, const GroupedLinks& to, const Projection& projection) {
   project_links<<<blocks_for(from), threads, 0, cuda::stream()>>>(from, to, projection);
   cuda::check(cudaGetLastError(), "the launch of a step of smearing");
+}
+
+void launch_hyp_level(const GroupedLinks& from, const GroupedBefore& before, const GroupedLinks& to,
+                      const HypLevel& level) {
+  hyp_links<<<blocks_for(from), threads, 0, cuda::stream()>>>(from, before, to, level);
+  cuda::check(cudaGetLastError(), "the launch of a level of HYP smearing");
 }
 
 }  // namespace quadrille::flow

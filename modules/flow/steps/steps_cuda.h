@@ -12,4 +12,12 @@ void launch_stage(const GroupedLinks& from, const GroupedLinks& to, const Stage&
 /// The same for a step of APE smearing.
 void launch_projection(const GroupedLinks& from, const GroupedLinks& to, const Projection& projection);
 
+/// The fields that a level of HYP smearing reads (HypFields::before).
+struct GroupedBefore {
+  GroupedLinks fields[4];
+};
+/// The same for a level of HYP smearing of the links `from`.
+void launch_hyp_level(const GroupedLinks& from, const GroupedBefore& before, const GroupedLinks& to,
+                      const HypLevel& level);
+
 }  // namespace quadrille::flow

@@ -51,7 +51,8 @@ TEST(RankFlow, SmearedLinksAreThoseOfOneProcess) {
   const auto made = [&](const Lattice& lattice) {
     const GaugeStore links(lattice, GaugeStart::weak(seed, 0.5), testing::backend());
     const GaugeStore stout = smeared(links, StoutSmearing{0.12, 2, spatial_directions});
-    return smeared(stout, ApeSmearing{0.6, 2}).host_links();
+    const GaugeStore ape = smeared(stout, ApeSmearing{0.6, 2});
+    return smeared(smeared(ape, HypSmearing{}), HypSmearing{.directions = spatial_directions}).host_links();
   };
   const HostLinks expected = made(whole);
   for (const Dims& grid : testing::some_grids(6)) {
