@@ -128,8 +128,8 @@ constexpr Term absent_terms[] = {
     {"sequential", "source"},  {"hmc", "task"},
     {"rhmc", "task"},          {"dynamical fermions", "task"},
 
-    {"symanzik", "task"},      {"luscher weisz", "task"},
-    {"iwasaki", "task"},       {"dbw2", "task"},
+    {"luscher weisz", "task"}, {"iwasaki", "task"},
+    {"dbw2", "task"},
 };
 
 /// What other programs call something that a table has.
@@ -142,6 +142,7 @@ constexpr OtherName other_names[] = {{"multishift", "shifted_solves"},
                                      {"baryon", "baryons"},
                                      {"momentum source", "wall"},
                                      {"wilson flow", "gradient_flow"},
+                                     {"symanzik flow", "gradient_flow"},
                                      {"flow", "gradient_flow"},
                                      {"topological charge", "gradient_flow"},
                                      {"link smearing", "smear"},

@@ -41,6 +41,16 @@ class Flow(harness.ProgramTest):
         self.assertIn("flow_time: 1.03", said)
         self.assertEqual(flow["files"], ["flowed.lime"])
 
+    def test_actions(self):
+        wilson = self.flow(self.job(start="weak", gauge={"epsilon": 0.5}))
+        symanzik = self.flow(self.job(start="weak", gauge={"epsilon": 0.5}, action="symanzik", save="s.lime"), out="s")
+        self.assertEqual((wilson["action"], symanzik["action"]), ("wilson", "symanzik"))
+        first, second = (np.array(flow["history"]["energy_clover"]) for flow in (wilson, symanzik))
+        self.assertEqual(first[0], second[0])
+        self.assertTrue(np.all(np.diff(second) < 0))
+        self.assertGreater(abs(first[-1] / second[-1] - 1), 1e-3)
+        self.assertIn("flow: Symanzik", self.call("info", self.path("s/s.lime")).stdout)
+
     def check_scale(self, scale, times, curve, tolerance=0.02):
         """Against the first crossing of straight lines through the points."""
         above = np.nonzero((curve[:-1] < 0.3) & (curve[1:] >= 0.3))[0]
@@ -105,6 +115,7 @@ class Flow(harness.ProgramTest):
     def test_bad_jobs(self):
         for more, says in (({"step": 0.2}, "'step' must be > 0 and <= 0.1"), ({"time": 0}, "'time' must be > 0"),
                            ({"time": 10000, "step": 1e-6}, "at most a million are allowed"),
+                           ({"action": "iwasaki"}, "'action' must be one of wilson, symanzik"),
                            ({"until": "t0"}, "'until' must be one of time, scales")):
             with self.subTest(**more):
                 process = self.call("run", self.write_job(self.job(**more)), "--out", self.path("bad"))

@@ -8,12 +8,7 @@
 // link. In space alone there are two levels: the second is the one without time.
 #pragma once
 
-#include "core/gauge/gauge_store.h"
 #include "modules/flow/steps/kernels.h"
-
-#include <array>
-#include <cstddef>
-#include <memory>
 
 namespace quadrille::flow {
 
@@ -37,32 +32,5 @@ void over_hyp_levels(const HypStep& step, const Make& make) {
   for (int k = 0; k < 4; ++k) make(level(2, k, step.alpha2, 4), false);
   make(level(3, 4, step.alpha1, 6), true);
 }
-
-/// The fields of links of levels 1 and 2, made when they are first written: `Links` are those of a backend
-/// (core/gauge/around/block_field.h, grouped_field.h).
-template <class Links>
-class HypFields {
- public:
-  /// `like`: links on the same lattice.
-  Links& to(const HypLevel& level, const Field& like) {
-    std::unique_ptr<Links>& field = fields_[number(level.level, level.excluded)];
-    if (field == nullptr) field = std::make_unique<Links>(GaugeStore(like));
-    return *field;
-  }
-  /// The four fields that a level reads, by their excluded direction; `thin`, the links that are smeared, on level 1
-  /// and for what it does not read.
-  std::array<const Links*, 4> before(const HypLevel& level, const Links& thin) const {
-    std::array<const Links*, 4> found{&thin, &thin, &thin, &thin};
-    for (int k = 0; k < 4 && level.level > 1; ++k) {
-      if (const auto& field = fields_[number(level.level - 1, k)]) found[std::size_t(k)] = field.get();
-    }
-    return found;
-  }
-
- private:
-  static std::size_t number(int level, int excluded) { return std::size_t(4 * (level - 1) + excluded); }
-
-  std::array<std::unique_ptr<Links>, 8> fields_;
-};
 
 }  // namespace quadrille::flow

@@ -3,6 +3,7 @@
 
 #include "core/gauge/around/block_surroundings.h"
 #include "modules/flow/steps/algebra.h"
+#include "modules/flow/steps/rectangles.h"
 
 namespace quadrille::flow {
 inline namespace QUADRILLE_ISA {
@@ -38,6 +39,38 @@ void stage(const LinkBlocks& from, const Stage& stage, int parity, std::int64_t 
                    });
 }
 
+/// A field of links for each direction, around one block.
+template <class T, int V>
+struct BlockStaples {
+  const LinkBlocks* const* fields;
+  int parity;
+  std::int64_t block;
+
+  QUADRILLE_INLINE BlockSurroundings<T, V, numbers> at(int k) const { return {*fields[k], parity, block}; }
+};
+
+template <class T, int V>
+void stage_with_rectangles(const LinkBlocks& from, const LinkBlocks* const ahead[4], const LinkBlocks* const behind[4],
+                           const Stage& stage, int parity, std::int64_t begin, std::int64_t end, T* to, T* y) {
+  using Staples = BlockStaples<T, V>;
+  over_links<T, V>(from, stage.directions, parity, begin, end, to,
+                   [&](std::int64_t block, int mu, const auto& around, Real<T, V>* u) {
+                     Real<T, V> sides[numbers];
+                     weighted_sides<T, V>(sides, around, Staples{ahead, parity, block}, Staples{behind, parity, block},
+                                          mu, T(stage.plaquette), T(stage.rectangle));
+                     flow_link<T, V>(u, reinterpret_cast<Real<T, V>*>(y + (block * 4 + mu) * algebra_numbers * V),
+                                     sides, T(stage.z), T(stage.carry));
+                   });
+}
+
+template <class T, int V>
+void staple_links(const LinkBlocks& from, int nu, bool behind, int parity, std::int64_t begin, std::int64_t end,
+                  T* to) {
+  over_links<T, V>(
+      from, all_directions & ~(1u << nu), parity, begin, end, to,
+      [&](std::int64_t, int mu, const auto& around, Real<T, V>* u) { staple_beside<T, V>(u, around, mu, nu, behind); });
+}
+
 template <class T, int V>
 void project_links(const LinkBlocks& from, const Projection& projection, int parity, std::int64_t begin,
                    std::int64_t end, T* to) {
@@ -62,7 +95,8 @@ void hyp_links(const LinkBlocks& from, const LinkBlocks* const before[4], const 
 }
 
 template <int V>
-constexpr StepKernels kernels{&stage<double, V>, &project_links<double, V>, &hyp_links<double, V>};
+constexpr StepKernels kernels{&stage<double, V>, &stage_with_rectangles<double, V>, &staple_links<double, V>,
+                              &project_links<double, V>, &hyp_links<double, V>};
 
 /// Of full registers, and of the fewer lanes that smaller or uneven parts of a lattice can be cut into.
 template <int V = QUADRILLE_ISA_BYTES / int(sizeof(double))>

@@ -16,6 +16,7 @@ constexpr unsigned all_directions = 0b1111, spatial_directions = 0b0111;
 struct Stage {
   double z, carry = 0;
   unsigned directions = all_directions;
+  double plaquette = 1, rectangle = 0;  ///< weights of staples, and of the sides of rectangles (rectangles.h)
 };
 
 /// A step of APE smearing: U = the SU(3) matrix nearest to own U + staples A^+.
@@ -38,6 +39,13 @@ struct HypLevel {
 struct StepKernels {
   void (*stage)(const LinkBlocks& from, const Stage& stage, int parity, std::int64_t begin, std::int64_t end,
                 double* to, double* y);
+  /// The same with the sides of rectangles. `ahead`, `behind`: made by staples(), by nu.
+  void (*stage_with_rectangles)(const LinkBlocks& from, const LinkBlocks* const ahead[4],
+                                const LinkBlocks* const behind[4], const Stage& stage, int parity, std::int64_t begin,
+                                std::int64_t end, double* to, double* y);
+  /// to = staple_beside() of the links of all directions but nu, which stay as they are.
+  void (*staples)(const LinkBlocks& from, int nu, bool behind, int parity, std::int64_t begin, std::int64_t end,
+                  double* to);
   void (*project)(const LinkBlocks& from, const Projection& projection, int parity, std::int64_t begin,
                   std::int64_t end, double* to);
   /// `before`: the four fields of the level before, by their excluded direction; `from` are the links that are smeared.

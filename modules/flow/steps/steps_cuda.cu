@@ -3,6 +3,7 @@
 #include "core/backend/cuda/runtime.h"
 #include "core/gauge/around/grouped_surroundings.h"
 #include "modules/flow/steps/algebra.h"
+#include "modules/flow/steps/rectangles.h"
 #include "modules/flow/steps/steps_cuda.h"
 
 namespace quadrille::flow {
@@ -29,17 +30,52 @@ __device__ __forceinline__ void over_links(const GroupedLinks& from, const Group
   store_link<double, 18>(to, place.parity, around.site(), place.mu, u);
 }
 
+/// A stage of one link with the force of `staples`.
+__device__ __forceinline__ void stage_link(double* u, const double* staples, const Place& place, std::int64_t sites,
+                                           const Stage& stage, double* y) {
+  const std::int64_t first = std::int64_t(place.parity * 4 + place.mu) * algebra_numbers * sites + place.item;
+  double mine[algebra_numbers];
+  for (int n = 0; n < algebra_numbers; ++n) mine[n] = y[first + n * sites];
+  flow_link<double, 1>(u, mine, staples, stage.z, stage.carry);
+  for (int n = 0; n < algebra_numbers; ++n) y[first + n * sites] = mine[n];
+}
+
 __global__ void __launch_bounds__(threads)
     stage_links(const __grid_constant__ GroupedLinks from, const __grid_constant__ GroupedLinks to,
                 const __grid_constant__ Stage stage, double* y) {
   over_links(from, to, stage.directions, [&](double* u, const auto& around, const Place& place) {
-    const std::int64_t sites = from.own.sites;
-    const std::int64_t first = std::int64_t(place.parity * 4 + place.mu) * algebra_numbers * sites + place.item;
-    double mine[algebra_numbers], staples[18];
+    double staples[18];
     staples_in<double, 1>(staples, around, place.mu, stage.directions);
-    for (int n = 0; n < algebra_numbers; ++n) mine[n] = y[first + n * sites];
-    flow_link<double, 1>(u, mine, staples, stage.z, stage.carry);
-    for (int n = 0; n < algebra_numbers; ++n) y[first + n * sites] = mine[n];
+    stage_link(u, staples, place, from.own.sites, stage, y);
+  });
+}
+
+/// A field of links for each direction, around one site.
+struct SiteStaples {
+  const GroupedLevel& level;
+  const Place& place;
+
+  __device__ __forceinline__ GroupedSurroundings<double, 18> at(int k) const {
+    return {level.fields[k], place.parity, place.item};
+  }
+};
+
+__global__ void __launch_bounds__(threads)
+    stage_with_rectangles(const __grid_constant__ GroupedLinks from, const __grid_constant__ GroupedLevel ahead,
+                          const __grid_constant__ GroupedLevel behind, const __grid_constant__ GroupedLinks to,
+                          const __grid_constant__ Stage stage, double* y) {
+  over_links(from, to, stage.directions, [&](double* u, const auto& around, const Place& place) {
+    double sides[18];
+    weighted_sides<double, 1>(sides, around, SiteStaples{ahead, place}, SiteStaples{behind, place}, place.mu,
+                              stage.plaquette, stage.rectangle);
+    stage_link(u, sides, place, from.own.sites, stage, y);
+  });
+}
+
+__global__ void __launch_bounds__(threads) staple_links(const __grid_constant__ GroupedLinks from,
+                                                        const __grid_constant__ GroupedLinks to, int nu, bool behind) {
+  over_links(from, to, all_directions & ~(1u << nu), [&](double* u, const auto& around, const Place& place) {
+    staple_beside<double, 1>(u, around, place.mu, nu, behind);
   });
 }
 
@@ -54,7 +90,7 @@ __global__ void __launch_bounds__(threads)
 }
 
 __global__ void __launch_bounds__(threads)
-    hyp_links(const __grid_constant__ GroupedLinks from, const __grid_constant__ GroupedBefore before,
+    hyp_links(const __grid_constant__ GroupedLinks from, const __grid_constant__ GroupedLevel before,
               const __grid_constant__ GroupedLinks to, const __grid_constant__ HypLevel level) {
   over_links(from, to, level.directions, [&](double* u, const auto&, const Place& place) {
     double staples[18];
@@ -80,10 +116,21 @@ void launch_projection(const GroupedLinks& from, const GroupedLinks& to, const P
   cuda::check(cudaGetLastError(), "the launch of a step of smearing");
 }
 
-void launch_hyp_level(const GroupedLinks& from, const GroupedBefore& before, const GroupedLinks& to,
+void launch_hyp_level(const GroupedLinks& from, const GroupedLevel& before, const GroupedLinks& to,
                       const HypLevel& level) {
   hyp_links<<<blocks_for(from), threads, 0, cuda::stream()>>>(from, before, to, level);
   cuda::check(cudaGetLastError(), "the launch of a level of HYP smearing");
+}
+
+void launch_staples(const GroupedLinks& from, const GroupedLinks& to, int nu, bool behind) {
+  staple_links<<<blocks_for(from), threads, 0, cuda::stream()>>>(from, to, nu, behind);
+  cuda::check(cudaGetLastError(), "the launch of staples");
+}
+
+void launch_stage_with_rectangles(const GroupedLinks& from, const GroupedLevel& ahead, const GroupedLevel& behind,
+                                  const GroupedLinks& to, const Stage& stage, double* y) {
+  stage_with_rectangles<<<blocks_for(from), threads, 0, cuda::stream()>>>(from, ahead, behind, to, stage, y);
+  cuda::check(cudaGetLastError(), "the launch of a stage of the gradient flow");
 }
 
 }  // namespace quadrille::flow

@@ -8,7 +8,8 @@ namespace {
 
 constexpr quadrille_task tasks[] = {
     {.name = "gradient_flow",
-     .help = "gradient flow of the Wilson plaquette action: energy density, topological charge, the scales t0 and w0",
+     .help =
+         "gradient flow of the Wilson or the Symanzik action: energy density, topological charge, the scales t0 and w0",
      .parameters = flow_parameters,
      .parameter_count = flow_parameter_count,
      .flags = QUADRILLE_NEEDS_LINKS | QUADRILLE_ON_RANKS,

@@ -26,7 +26,9 @@ struct Outcome {
     for (int step = 0; step < 2; ++step) flow.step(0.05);
     point = flow.measure();
     flow.step(0.03);  // measurements change no link
-    links = flow.links().host_links();
+    GradientFlow further(flow.links(), symanzik_action);
+    further.step(0.02);
+    links = further.links().host_links();
   }
 };
 
