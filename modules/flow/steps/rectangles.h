@@ -28,24 +28,31 @@ QUADRILLE_INLINE void staple_beside(Real<T, V>* out, const Around& around, int m
 }
 
 /// sum = plaquette A + rectangle B of direction mu, A the sum of the six staples and B that of the 18 sides of
-/// rectangles. `ahead(k)` and `behind(k)` find the staples beside links in direction k: staple_beside() with nu = k.
+/// rectangles; plaquette is not 0. `ahead` and `behind` find the staples beside links in direction k: staple_beside()
+/// with nu = k.
 template <class T, int V, class Around, class Staples>
 QUADRILLE_INLINE void weighted_sides(Real<T, V>* sum, const Around& u, const Staples& ahead, const Staples& behind,
                                      int mu, T plaquette, T rectangle) {
-  Real<T, V> staples[18] = {}, sides[18] = {};
+  const auto before = behind.at(mu), after = ahead.at(mu);
+  QUADRILLE_UNROLL
+  for (int n = 0; n < 18; ++n) sum[n] = Real<T, V>{};
   for (int nu = 0; nu < 4; ++nu) {
     if (nu == mu) continue;
-    add_staples<T, V, 18>(staples, u, mu, nu);
-    add_staple_ahead<T, V, 18>(sides, u, ahead.at(nu), u, mu, nu);
-    add_staple_behind<T, V, 18>(sides, u, behind.at(nu), u, mu, nu);
-    const auto before = behind.at(mu), after = ahead.at(mu);
-    add_staple_ahead<T, V, 18>(sides, u, u, after, mu, nu);
-    add_staple_ahead<T, V, 18>(sides, before, u, u, mu, nu);
-    add_staple_behind<T, V, 18>(sides, u, u, after, mu, nu);
-    add_staple_behind<T, V, 18>(sides, before, u, u, mu, nu);
+    add_staple_ahead<T, V, 18>(sum, u, ahead.at(nu), u, mu, nu);
+    add_staple_behind<T, V, 18>(sum, u, behind.at(nu), u, mu, nu);
+    add_staple_ahead<T, V, 18>(sum, u, u, after, mu, nu);
+    add_staple_ahead<T, V, 18>(sum, before, u, u, mu, nu);
+    add_staple_behind<T, V, 18>(sum, u, u, after, mu, nu);
+    add_staple_behind<T, V, 18>(sum, before, u, u, mu, nu);
+  }
+  // One matrix for both sums: a second one would not stay in a device's registers.
+  QUADRILLE_UNROLL
+  for (int n = 0; n < 18; ++n) sum[n] *= rectangle / plaquette;
+  for (int nu = 0; nu < 4; ++nu) {
+    if (nu != mu) add_staples<T, V, 18>(sum, u, mu, nu);
   }
   QUADRILLE_UNROLL
-  for (int n = 0; n < 18; ++n) sum[n] = plaquette * staples[n] + rectangle * sides[n];
+  for (int n = 0; n < 18; ++n) sum[n] *= plaquette;
 }
 
 }  // namespace quadrille::flow::inline QUADRILLE_ISA
