@@ -20,7 +20,8 @@ def wilson_text(name, found):
     text = ""
     for planes in ("time", "space"):
         if planes in found:
-            head = ["R"] + [f"T = {t + 1}" for t in range(len(found[planes][0]))]
+            other = "T" if planes == "time" else "R'"
+            head = ["R"] + [f"{other} = {t + 1}" for t in range(len(found[planes][0]))]
             lines = [[r + 1, *(number(loop, ".6g") for loop in row)] for r, row in enumerate(found[planes])]
             text += f"\nPlanes of {planes}:\n\n" + table(head, lines)
     return f"\n## Wilson loops `{name}`\n" + text
