@@ -29,6 +29,8 @@ constexpr SiteFormat spinor{"spinors", 2, 12, true};
 constexpr SiteFormat half_spinor{"half spinors", 1, 12, true};
 /// A Hermitian 6 x 6 matrix for each chirality, + first: the diagonal, and then [re, im] of the rows below it.
 constexpr SiteFormat chiral_blocks{"chiral blocks", 2, 36, true};
+/// A 3 x 3 matrix, [row][column][re, im].
+constexpr SiteFormat matrix{"matrices", 1, 18, false};
 /// `count` links of a site.
 constexpr SiteFormat links(int count, Reconstruct reconstruct) { return {"links", count, int(reconstruct), false}; }
 

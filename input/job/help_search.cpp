@@ -127,9 +127,7 @@ constexpr Term absent_terms[] = {
     {"minres", "solver"},      {"schwarz", "solver"},
     {"sequential", "source"},  {"hmc", "task"},
     {"rhmc", "task"},          {"dynamical fermions", "task"},
-    {"hyp", "task"},           {"wilson loop", "task"},
-    {"gauge fixing", "task"},  {"landau gauge", "task"},
-    {"coulomb gauge", "task"}, {"symanzik", "task"},
+
     {"luscher weisz", "task"}, {"iwasaki", "task"},
     {"dbw2", "task"},
 };
@@ -138,11 +136,24 @@ constexpr Term absent_terms[] = {
 struct OtherName {
   const char *name, *here;
 };
-constexpr OtherName other_names[] = {{"multishift", "shifted_solves"}, {"multi shift", "shifted_solves"},
-                                     {"stochastic", "noise"},          {"baryon", "baryons"},
-                                     {"momentum source", "wall"},      {"wilson flow", "gradient_flow"},
-                                     {"flow", "gradient_flow"},        {"topological charge", "gradient_flow"},
-                                     {"link smearing", "smear"}};
+constexpr OtherName other_names[] = {{"multishift", "shifted_solves"},
+                                     {"multi shift", "shifted_solves"},
+                                     {"stochastic", "noise"},
+                                     {"baryon", "baryons"},
+                                     {"momentum source", "wall"},
+                                     {"wilson flow", "gradient_flow"},
+                                     {"symanzik flow", "gradient_flow"},
+                                     {"flow", "gradient_flow"},
+                                     {"topological charge", "gradient_flow"},
+                                     {"link smearing", "smear"},
+                                     {"hypercubic smearing", "smear"},
+                                     {"hyp", "smear"},
+                                     {"polyakov loop", "polyakov"},
+                                     {"wilson loop", "wilson_loops"},
+                                     {"static potential", "wilson_loops"},
+                                     {"landau gauge", "gauge_fix"},
+                                     {"coulomb gauge", "gauge_fix"},
+                                     {"gauge fixing", "gauge_fix"}};
 
 }  // namespace
 

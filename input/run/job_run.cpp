@@ -358,6 +358,7 @@ bool JobRun::run() {
     const TaskRecord& record = folder_.records().at(task.name);
     for (const Json& solve : record.solves) converged = converged && solve.at("converged").get<bool>();
     converged = converged && !says_not_converged(record.result);
+    for (const Json& result : record.blocks) converged = converged && !says_not_converged(result);
   }
   return converged;
 }

@@ -28,4 +28,9 @@ GaugeStore smeared(const GaugeStore& links, const ApeSmearing& smearing) {
       Projection{.own = 1 - smearing.alpha, .staples = smearing.alpha / staples, .directions = smearing.directions});
 }
 
+GaugeStore smeared(const GaugeStore& links, const HypSmearing& smearing) {
+  return repeated(links, smearing.steps,
+                  HypStep{smearing.alpha1, smearing.alpha2, smearing.alpha3, smearing.directions});
+}
+
 }  // namespace quadrille::flow

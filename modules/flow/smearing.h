@@ -23,8 +23,18 @@ struct ApeSmearing {
   unsigned directions = all_directions;
 };
 
+/// HYP smearing, `steps` times: each link decorated with links of its hypercubes, by three levels of the projected sums
+/// of an ApeSmearing with alpha3, alpha2 and alpha1 (steps/hyp_levels.h); of spatial links two, with alpha3 and alpha2.
+/// A. Hasenfratz and F. Knechtli, Phys. Rev. D 64 (2001) 034504, hep-lat/0103029.
+struct HypSmearing {
+  double alpha1 = 0.75, alpha2 = 0.6, alpha3 = 0.3;
+  int steps = 1;
+  unsigned directions = all_directions;  ///< or spatial_directions
+};
+
 /// Fresh links on the lattice of `links`. Collective.
 GaugeStore smeared(const GaugeStore& links, const StoutSmearing& smearing);
 GaugeStore smeared(const GaugeStore& links, const ApeSmearing& smearing);
+GaugeStore smeared(const GaugeStore& links, const HypSmearing& smearing);
 
 }  // namespace quadrille::flow

@@ -143,19 +143,6 @@ WEAK_FIELDS = (
 )
 SEED = [11, 11, 11, 0]
 
-# Links smeared in space, from tests/chroma/smear/link_smear of that repository: a build in single precision, on the weak
-# field of another seed. Planes in the order above.
-SMEARED = {
-    "dims": (4, 4, 4, 8), "number": np.float32, "seed": [11, 0, 0, 0],
-    "planes": numbers("0.994752410954485 0.995051669888198 0.994598523558428 0.994927932818731 0.994742131947229 "
-                      "0.994516198212902"),
-    # As Chroma has it, V = 2.5 U + the four staples; its projection ends where a round gains less than 1e-5.
-    "ape": ({"type": "ape", "alpha": 4 / 6.5, "steps": 1},
-            numbers("0.999365865563353 0.999385605876644 0.999336130917072 0.996149817326417 0.996227828009675 "
-                    "0.996109240377943"), 0.379493533012768, 1e-5),
-    "stout": ({"type": "stout", "rho": 0.15625, "steps": 16},
-              numbers("0.999997542860607 0.999997325552007 0.999997412785888 0.996365401583413 0.996496776584536 "
-                      "0.996290966247519"), 0.37949739714774, 4e-7)}
 MULTIPLIER = [1645, 712, 1498, 1222]
 MODULUS = 2**47
 
@@ -303,22 +290,6 @@ class ChromaPropagators(ProgramTest):
                 planes = [seen["planes"][plane] for plane in ("xy", "xz", "yz", "xt", "yt", "zt")]
                 self.assertLessEqual(np.max(np.abs(planes - published["planes"])), 1e-14)
                 self.assertAlmostEqual(seen["link_trace"], published["link"], delta=1e-14)
-
-    def test_smeared_links(self):
-        """The task `smear` on a weak field, to the accuracy of the published numbers."""
-        links, _ = weak_field(SMEARED["dims"], SMEARED["number"], SMEARED["seed"])
-        seen = independent.observables(links)["planes"]
-        order = ("xy", "xz", "yz", "xt", "yt", "zt")
-        self.assertLess(max(abs(seen[plane] - there) for plane, there in zip(order, SMEARED["planes"])), 4e-7)
-        lime_files.write_gauge(self.path("field.lime"), links, 64, "qio")
-        for name in ("ape", "stout"):
-            parameters, planes, link, bound = SMEARED[name]
-            job = {"gauge": {"file": "field.lime"}, "run": [{"task": "smear", "directions": "spatial", **parameters}]}
-            found = self.run_job(job, out=name)["smearings"]["smear"]
-            deviation = max(abs(found["planes"][plane] - there) for plane, there in zip(order, planes))
-            deviation = max(deviation, abs(found["link_trace"] - link))
-            print(f"{name}: {deviation:.1e}")
-            self.assertLess(deviation, bound)
 
     def test_the_file_is_that_field(self):
         if harness.DATA is None:

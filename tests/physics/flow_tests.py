@@ -41,6 +41,16 @@ class Flow(harness.ProgramTest):
         self.assertIn("flow_time: 1.03", said)
         self.assertEqual(flow["files"], ["flowed.lime"])
 
+    def test_actions(self):
+        wilson = self.flow(self.job(start="weak", gauge={"epsilon": 0.5}))
+        symanzik = self.flow(self.job(start="weak", gauge={"epsilon": 0.5}, action="symanzik", save="s.lime"), out="s")
+        self.assertEqual((wilson["action"], symanzik["action"]), ("wilson", "symanzik"))
+        first, second = (np.array(flow["history"]["energy_clover"]) for flow in (wilson, symanzik))
+        self.assertEqual(first[0], second[0])
+        self.assertTrue(np.all(np.diff(second) < 0))
+        self.assertGreater(abs(first[-1] / second[-1] - 1), 1e-3)
+        self.assertIn("flow: Symanzik", self.call("info", self.path("s/s.lime")).stdout)
+
     def check_scale(self, scale, times, curve, tolerance=0.02):
         """Against the first crossing of straight lines through the points."""
         above = np.nonzero((curve[:-1] < 0.3) & (curve[1:] >= 0.3))[0]
@@ -105,6 +115,7 @@ class Flow(harness.ProgramTest):
     def test_bad_jobs(self):
         for more, says in (({"step": 0.2}, "'step' must be > 0 and <= 0.1"), ({"time": 0}, "'time' must be > 0"),
                            ({"time": 10000, "step": 1e-6}, "at most a million are allowed"),
+                           ({"action": "iwasaki"}, "'action' must be one of wilson, symanzik"),
                            ({"until": "t0"}, "'until' must be one of time, scales")):
             with self.subTest(**more):
                 process = self.call("run", self.write_job(self.job(**more)), "--out", self.path("bad"))
@@ -130,9 +141,23 @@ class Flow(harness.ProgramTest):
         again = self.run_job(self.smeared(type="stout", rho=0.1, steps=2, save={"file": "s.lime"}))
         self.assertEqual(again["flows"], results["flows"])
 
+    def test_hyp_smearing(self):
+        results = self.run_job(self.smeared(type="hyp", save={"file": "s.lime"}))
+        smeared = results["smearings"]["s"]
+        self.assertEqual([smeared[f"alpha{k}"] for k in (1, 2, 3)], [0.75, 0.6, 0.3])
+        self.assertEqual(results["flows"]["w"]["history"]["plaquette"][0], smeared["plaquette"])
+        origin = self.call("info", self.path("out/s.lime")).stdout
+        for part in ("smearing: hyp", "alpha1: 0.75", "alpha2: 0.6", "alpha3: 0.3"):
+            self.assertIn(part, origin)
+        said = self.run_job(self.smeared(type="hyp", alpha1=0.75, alpha2=0.6, alpha3=0.3), out="said")["smearings"]["s"]
+        self.assertEqual(said["planes"], smeared["planes"])
+
     def test_bad_smearing(self):
         for more, says in (({"type": "stout"}, "type stout needs 'rho'"), ({"type": "ape"}, "type ape needs 'alpha'"),
                            ({"type": "ape", "alpha": 0.5, "rho": 0.1}, "type ape has no 'rho': it takes 'alpha'"),
+                           ({"type": "hyp", "alpha": 0.5}, "type hyp has no 'alpha': it takes 'alpha1', 'alpha2', 'alpha3'"),
+                           ({"type": "ape", "alpha": 0.5, "alpha2": 0.1}, "type ape has no 'alpha2': it takes 'alpha'"),
+                           ({"type": "hyp", "alpha2": 1.5}, "'alpha2' must be >= 0 and <= 1"),
                            ({"type": "stout", "rho": 0.5}, "'rho' must be >= 0 and <= 0.25"), ({}, "'type'")):
             with self.subTest(**more):
                 process = self.call("run", self.write_job(self.smeared(**more)), "--out", self.path("bad"))

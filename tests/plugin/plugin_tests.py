@@ -96,7 +96,9 @@ class Modules(ProgramTest):
         version = re.search(r"\d+\.\d+\.\d+", self.call("--version").stdout).group()
         self.assertEqual(found, {"block_dft": (version, ["block_multiply", "density_matrix", "matrix_function", "scf_model"]),
                                  "eigen": (version, ["eigen", "eigen_study"]),
-                                 "flow": (version, ["gradient_flow", "smear"]), "md": (version, ["md_forces", "md_run"]),
+                                 "flow": (version, ["gradient_flow", "smear"]),
+                                 "gauge_fixing": (version, ["gauge_fix"]),
+                                 "loops": (version, ["polyakov", "wilson_loops"]), "md": (version, ["md_forces", "md_run"]),
                                  "mgemm": (version, ["matrix_product", "matrix_product_study"]),
                                  "quenched": (version, ["generate"]), "ri_mp2": (version, ["ri_mp2", "ri_mp2_study"])})
         self.assertEqual(len(builds), 1, builds)

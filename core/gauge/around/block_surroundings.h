@@ -6,8 +6,16 @@
 
 namespace quadrille::link_lanes::inline QUADRILLE_ISA {
 
-/// Finds links around one block (core/gauge/around/staples.h).
-template <class T, int V, int numbers>
+/// Over the lanes of a block, in their order.
+template <class T, int V>
+QUADRILLE_INLINE T sum_of_lanes(Real<T, V> lanes) {
+  T sum{};
+  for (int i = 0; i < V; ++i) sum += lanes[i];
+  return sum;
+}
+
+/// Finds links around one block (core/gauge/around/staples.h), or of any field the `matrices` of a site.
+template <class T, int V, int numbers, int matrices = 4>
 class BlockSurroundings {
  public:
   QUADRILLE_INLINE BlockSurroundings(const LinkBlocks& links, int parity, std::int64_t block)
@@ -52,7 +60,7 @@ class BlockSurroundings {
   QUADRILLE_INLINE const Real<T, V>* link(int parity, std::int64_t block, int nu) const {
     const bool here = block < links_.blocks;
     const T* const from = static_cast<const T*>(here ? links_.links[parity] : links_.ghosts[parity]);
-    const std::int64_t number = here ? block * 4 + nu : nu * links_.ghost_count + block - links_.blocks;
+    const std::int64_t number = here ? block * matrices + nu : nu * links_.ghost_count + block - links_.blocks;
     return reinterpret_cast<const Real<T, V>*>(from + number * numbers * V);
   }
   static QUADRILLE_INLINE void touch(const Real<T, V>* link) {

@@ -17,7 +17,7 @@ class Lattice;
 /// Links on a torus, on which shifts find neighbours. Sites with coordinates below `own` are worked on. On one rank
 /// these are all; in a direction that is divided over ranks ghosts follow them (core/field/halo_torus.h).
 struct GroupedLinks {
-  void* links[2];           ///< of four links a site, by parity
+  void* links[2];           ///< of four links a site, by parity; of other fields their matrices
   Precision precision;      ///< of their numbers
   Reconstruct reconstruct;  ///< 18 or 12 numbers a link
   int x, y, z, t;           ///< extents of the torus
@@ -36,8 +36,8 @@ struct GroupedLinks {
   }
 };
 
-/// Of a field of a site's four forward links in double or single, on `part` itself or on a torus around that.
-/// ErrorCode::unsupported for 2^32 sites or more.
+/// Of a field of a site's four forward links, or of other matrices, in double or single, on `part` itself or on a torus
+/// around that. ErrorCode::unsupported for 2^32 sites or more.
 QUADRILLE_API GroupedLinks grouped_links(Field& links, const Lattice& part);
 
 /// Calls f with a number of the type of the links' numbers and a std::integral_constant, how many of them a link has.

@@ -15,8 +15,9 @@ struct alignas(count * sizeof(T)) NumberGroup {
   T n[count];
 };
 
-/// Where the numbers of the links of a site lie: in groups of 16 bytes and a narrower one of what is left.
-template <class T, int numbers>
+/// Where the numbers of the links of a site lie: in groups of 16 bytes and a narrower one of what is left. Fields of
+/// other matrices have `matrices` of them a site.
+template <class T, int numbers, int matrices = 4>
 struct LinkGroups {
   static constexpr int width = group_bytes / int(sizeof(T)), whole = numbers / width, left = numbers % width;
   static_assert(left == 0 || left == 2);
@@ -27,8 +28,9 @@ struct LinkGroups {
   int in_block;  ///< the site's place there
 
   QUADRILLE_INLINE LinkGroups(const GroupedLinks& links, int parity, int site, int mu)
-      : block(static_cast<T*>(links.links[parity]) +
-              (std::int64_t(site / Layout::block) * (4 * numbers * Layout::block) + mu * numbers * Layout::block)),
+      : block(
+            static_cast<T*>(links.links[parity]) +
+            (std::int64_t(site / Layout::block) * (matrices * numbers * Layout::block) + mu * numbers * Layout::block)),
         in_block(site % Layout::block) {}
 
   QUADRILLE_INLINE Group& group(int g) const { return reinterpret_cast<Group*>(block)[g * Layout::block + in_block]; }
@@ -38,9 +40,9 @@ struct LinkGroups {
 };
 
 /// Reads the stored numbers of a link into `u` and returns it.
-template <class T, int numbers>
+template <class T, int numbers, int matrices = 4>
 QUADRILLE_INLINE const T* load_link(const GroupedLinks& links, int parity, int site, int mu, T* u) {
-  using Groups = LinkGroups<T, numbers>;
+  using Groups = LinkGroups<T, numbers, matrices>;
   const Groups from(links, parity, site, mu);
   QUADRILLE_UNROLL
   for (int g = 0; g < Groups::whole; ++g) {
@@ -64,9 +66,9 @@ QUADRILLE_INLINE const T* load_whole_link(const GroupedLinks& links, int parity,
   return u;
 }
 
-template <class T, int numbers>
+template <class T, int numbers, int matrices = 4>
 QUADRILLE_INLINE void store_link(const GroupedLinks& links, int parity, int site, int mu, const T* u) {
-  using Groups = LinkGroups<T, numbers>;
+  using Groups = LinkGroups<T, numbers, matrices>;
   const Groups to(links, parity, site, mu);
   QUADRILLE_UNROLL
   for (int g = 0; g < Groups::whole; ++g) {
@@ -79,7 +81,7 @@ QUADRILLE_INLINE void store_link(const GroupedLinks& links, int parity, int site
 }
 
 /// Finds links around one site (core/gauge/around/staples.h).
-template <class T, int numbers>
+template <class T, int numbers, int matrices = 4>
 class GroupedSurroundings {
  public:
   QUADRILLE_INLINE GroupedSurroundings(const GroupedLinks& links, int parity, int item)
@@ -89,14 +91,14 @@ class GroupedSurroundings {
   QUADRILLE_INLINE int site() const { return site_; }
 
   QUADRILLE_INLINE const T* here(int nu, T* buffer) const {
-    return load_link<T, numbers>(links_, parity_, site_, nu, buffer);
+    return load_link<T, numbers, matrices>(links_, parity_, site_, nu, buffer);
   }
   QUADRILLE_INLINE const T* shifted(int d, int nu, T* buffer) const {
-    return load_link<T, numbers>(links_, 1 - parity_, place_.neighbour(links_, d).site(links_), nu, buffer);
+    return load_link<T, numbers, matrices>(links_, 1 - parity_, place_.neighbour(links_, d).site(links_), nu, buffer);
   }
   QUADRILLE_INLINE const T* shifted(int d, int e, int nu, T* buffer) const {
     const SitePlace to = place_.neighbour(links_, d).neighbour(links_, e);
-    return load_link<T, numbers>(links_, parity_, to.site(links_), nu, buffer);
+    return load_link<T, numbers, matrices>(links_, parity_, to.site(links_), nu, buffer);
   }
 
  private:

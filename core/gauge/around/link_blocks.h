@@ -8,7 +8,8 @@ namespace quadrille {
 /// Links and geometry in the layout with `lanes` lanes. Directions: 0..3 forward x..t, 4..7 backward. Blocks from
 /// number `blocks` on are ghosts, of links that other ranks update (core/field/halo_exchange.h): they are only read.
 struct LinkBlocks {
-  void* links[2];                       ///< of four links a site in [block][component][lane], by parity
+  void* links[2];                       ///< of four links a site in [block][component][lane], by parity; of other
+                                        ///< fields their matrices
   const void* ghosts[2];                ///< [direction of the link][ghost][component][lane]
   std::int64_t blocks, ghost_count;     ///< of a parity
   const std::int32_t* neighbours[2];    ///< [block][8]

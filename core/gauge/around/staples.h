@@ -33,18 +33,38 @@ QUADRILLE_INLINE void add_staple(Real<T, V>* sum, const AddTo& add_to) {
   }
 }
 
-/// sum += the two staples of the plane mu, nu:
-/// U_nu(x+mu) [U_nu(x) U_mu(x+nu)]^+ + [U_mu(x-nu) U_nu(x+mu-nu)]^+ U_nu(x-nu).
+/// sum += the staple ahead of the plane mu, nu: R_nu(x+mu) [L_nu(x) U_mu(x+nu)]^+, with sides L and R.
+template <class T, int V, int numbers, class Left, class U, class Right>
+QUADRILLE_INLINE void add_staple_ahead(Real<T, V>* sum, const Left& left, const U& u, const Right& right, int mu,
+                                       int nu) {
+  Real<T, V> product[18], first[numbers], second[numbers];
+  multiply_links<T, V, numbers>(product, left.here(nu, second), u.shifted(nu, mu, first));
+  const Real<T, V>* const beyond = right.shifted(mu, nu, second);
+  add_staple<T, V, numbers>(sum, [&](Real<T, V>* to) { add_times_adjoint<T, V, numbers / 6>(to, beyond, product); });
+}
+
+/// sum += the staple behind: [U_mu(x-nu) R_nu(x+mu-nu)]^+ L_nu(x-nu).
+template <class T, int V, int numbers, class Left, class U, class Right>
+QUADRILLE_INLINE void add_staple_behind(Real<T, V>* sum, const Left& left, const U& u, const Right& right, int mu,
+                                        int nu) {
+  Real<T, V> product[18], first[numbers], second[numbers], third[6];
+  multiply_links<T, V, numbers>(product, u.shifted(nu + 4, mu, first), right.shifted(mu, nu + 4, nu, second));
+  const MatrixRows<T, V> before = whole_link<T, V, numbers>(left.shifted(nu + 4, nu, first), third);
+  add_staple<T, V, numbers>(sum, [&](Real<T, V>* to) { add_adjoint_times<T, V, numbers / 6>(to, product, before); });
+}
+
+/// sum += the two staples of the plane mu, nu, of the links U in mu and W in nu:
+/// W_nu(x+mu) [W_nu(x) U_mu(x+nu)]^+ + [U_mu(x-nu) W_nu(x+mu-nu)]^+ W_nu(x-nu).
+template <class T, int V, int numbers, class U, class W>
+QUADRILLE_INLINE void add_staples(Real<T, V>* sum, const U& u, const W& w, int mu, int nu) {
+  add_staple_ahead<T, V, numbers>(sum, w, u, w, mu, nu);
+  add_staple_behind<T, V, numbers>(sum, w, u, w, mu, nu);
+}
+
+/// The same of one field of links.
 template <class T, int V, int numbers, class Around>
 QUADRILLE_INLINE void add_staples(Real<T, V>* sum, const Around& around, int mu, int nu) {
-  constexpr int rows = numbers / 6;
-  Real<T, V> product[18], first[numbers], second[numbers], third[6];
-  multiply_links<T, V, numbers>(product, around.here(nu, second), around.shifted(nu, mu, first));
-  const Real<T, V>* const beyond = around.shifted(mu, nu, second);
-  add_staple<T, V, numbers>(sum, [&](Real<T, V>* to) { add_times_adjoint<T, V, rows>(to, beyond, product); });
-  multiply_links<T, V, numbers>(product, around.shifted(nu + 4, mu, first), around.shifted(mu, nu + 4, nu, second));
-  const MatrixRows<T, V> before = whole_link<T, V, numbers>(around.shifted(nu + 4, nu, first), third);
-  add_staple<T, V, numbers>(sum, [&](Real<T, V>* to) { add_adjoint_times<T, V, rows>(to, product, before); });
+  add_staples<T, V, numbers>(sum, around, around, mu, nu);
 }
 
 /// The sum of the staples of direction mu, the spatial ones times `spatial_weight`.

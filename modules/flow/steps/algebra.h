@@ -6,6 +6,7 @@
 
 #include "core/gauge/around/staples.h"
 #include "core/gauge/su2_lanes.h"
+#include "modules/flow/steps/kernels.h"
 
 namespace quadrille::flow::inline QUADRILLE_ISA {
 
@@ -124,6 +125,22 @@ QUADRILLE_INLINE void staples_in(Real<T, V>* sum, const Around& around, int mu, 
   QUADRILLE_UNROLL
   for (int nu = 0; nu < 4; ++nu) {
     if (nu != mu && (directions >> nu & 1u) != 0) add_staples<T, V, 18>(sum, around, mu, nu);
+  }
+}
+
+/// The sum of the staples of direction mu on a level of HYP smearing: `before(k)` finds links around the site in the
+/// field of the level before whose excluded direction is k (any k on level 1, of the links that are smeared).
+template <class T, int V, class Before>
+QUADRILLE_INLINE void level_staples(Real<T, V>* sum, const Before& before, const HypLevel& level, int mu) {
+  for (int n = 0; n < 18; ++n) sum[n] = Real<T, V>{};
+  if (level.level == 1) return add_staples<T, V, 18>(sum, before(0), mu, level.excluded);
+  for (int nu = 0; nu < 4; ++nu) {
+    if (nu == mu || nu == level.excluded) continue;
+    if (level.level == 2) {
+      add_staples<T, V, 18>(sum, before(6 - mu - nu - level.excluded), mu, nu);
+    } else {
+      add_staples<T, V, 18>(sum, before(nu), before(mu), mu, nu);
+    }
   }
 }
 

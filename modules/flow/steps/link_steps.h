@@ -4,6 +4,7 @@
 #include "core/backend/of_backend.h"
 #include "core/field/field.h"
 #include "core/gauge/gauge_store.h"
+#include "modules/flow/steps/hyp_levels.h"
 #include "modules/flow/steps/kernels.h"
 
 #include <memory>
@@ -22,6 +23,7 @@ class LinkSteps {
   /// All links at once; the staples are those of the links before.
   virtual void run(const Stage& stage) = 0;
   virtual void run(const Projection& projection) = 0;
+  virtual void run(const HypStep& step) = 0;
   /// The links as they are now; until the next stage.
   virtual const Field& links() = 0;
 };

@@ -12,4 +12,18 @@ void launch_stage(const GroupedLinks& from, const GroupedLinks& to, const Stage&
 /// The same for a step of APE smearing.
 void launch_projection(const GroupedLinks& from, const GroupedLinks& to, const Projection& projection);
 
+/// The four fields of a level (level_fields.h).
+struct GroupedLevel {
+  GroupedLinks fields[4];
+};
+/// The same for a level of HYP smearing of the links `from`.
+void launch_hyp_level(const GroupedLinks& from, const GroupedLevel& before, const GroupedLinks& to,
+                      const HypLevel& level);
+
+/// `to` = staple_beside() of the links (rectangles.h), in the plane of each other direction and nu.
+void launch_staples(const GroupedLinks& from, const GroupedLinks& to, int nu, bool behind);
+/// launch_stage() with the sides of rectangles.
+void launch_stage_with_rectangles(const GroupedLinks& from, const GroupedLevel& ahead, const GroupedLevel& behind,
+                                  const GroupedLinks& to, const Stage& stage, double* y);
+
 }  // namespace quadrille::flow

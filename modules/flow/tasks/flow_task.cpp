@@ -29,7 +29,7 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 struct Plan {
   double step, time;
   std::int64_t steps, every;
-  bool until_scales;
+  bool until_scales, symanzik;
   double keep_every;
 
   explicit Plan(const TaskContext& context)
@@ -39,6 +39,7 @@ struct Plan {
         steps(std::int64_t(std::ceil(time / step * (1 - 1e-12)))),
         every(context.integer("measure_every")),
         until_scales(context.text("until") == "scales"),
+        symanzik(context.text("action") == "symanzik"),
         keep_every(context.real("keep_every")) {}
 
   /// After so many steps; the last one ends at the time that was asked for.
@@ -105,7 +106,11 @@ Json or_null(const std::optional<double>& number) { return number ? Json(*number
 class Flow {
  public:
   Flow(const TaskContext& context, const GaugeStore& links, Curve curve)
-      : context_(context), plan_(context), curve_(std::move(curve)), backend_(links.backend()), flow_(links) {}
+      : context_(context),
+        plan_(context),
+        curve_(std::move(curve)),
+        backend_(links.backend()),
+        flow_(links, plan_.symanzik ? symanzik_action : FlowAction{}) {}
 
   void run() {
     if (curve_.time.empty()) measure();
@@ -128,6 +133,7 @@ class Flow {
     Json out = {{"t0", {{"clover", or_null(clover.t0)}, {"plaquette", or_null(plaquette.t0)}}},
                 {"w0", {{"clover", or_null(clover.w0)}, {"plaquette", or_null(plaquette.w0)}}},
                 {"charge", curve_.charge.back()},
+                {"action", plan_.symanzik ? "symanzik" : "wilson"},
                 {"step", plan_.step},
                 {"steps", curve_.done},
                 {"seconds", seconds()},
@@ -166,7 +172,7 @@ class Flow {
 
   void save() {
     if (!context_.has("save")) return;
-    const Json origin = {{"flow", "Wilson"}, {"flow_time", time()}, {"step", plan_.step}};
+    const Json origin = {{"flow", plan_.symanzik ? "Symanzik" : "Wilson"}, {"flow_time", time()}, {"step", plan_.step}};
     context_.describe_links(origin.dump());
     context_.write_links(context_.text("save.file"), flow_.links(),
                          context_.text("save.precision") == "single" ? 32 : 64);
@@ -192,6 +198,7 @@ class Flow {
 };
 
 constexpr const char* ends[] = {"time", "scales", nullptr};
+constexpr const char* actions[] = {"wilson", "symanzik", nullptr};
 constexpr const char* precisions[] = {"single", "double", nullptr};
 constexpr quadrille_parameter saved[] = {required(file_out("file", "name of the file")),
                                          choice("precision", "precision of the file", "double", precisions)};
@@ -200,6 +207,8 @@ constexpr quadrille_parameter saved[] = {required(file_out("file", "name of the 
 
 constexpr quadrille_parameter flow_parameters[flow_parameter_count] = {
     required(real("time", "flow time at which it ends", nullptr, above_and_up_to(0, 10000), "a^2")),
+    choice("action", "wilson: plaquettes; symanzik: 5/3 of plaquettes - 1/12 of rectangles of 1 x 2 links (tree level)",
+           "wilson", actions),
     real("step", "step of the Runge-Kutta integrator, whose error is of its third order in all", "0.02",
          above_and_up_to(0, 0.1), "a^2"),
     integer("measure_every", "steps from one measurement to the next; the last step is measured, too", "5",

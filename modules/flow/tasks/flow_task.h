@@ -7,7 +7,7 @@
 
 namespace quadrille::flow {
 
-constexpr std::size_t flow_parameter_count = 6;
+constexpr std::size_t flow_parameter_count = 7;
 extern const quadrille_parameter flow_parameters[flow_parameter_count];
 
 void check_flow(const TaskContext& context);

@@ -7,7 +7,7 @@
 
 namespace quadrille::flow {
 
-constexpr std::size_t smear_parameter_count = 6;
+constexpr std::size_t smear_parameter_count = 9;
 extern const quadrille_parameter smear_parameters[smear_parameter_count];
 
 void check_smear(const TaskContext& context);

@@ -8,14 +8,15 @@ namespace {
 
 constexpr quadrille_task tasks[] = {
     {.name = "gradient_flow",
-     .help = "gradient flow of the Wilson plaquette action: energy density, topological charge, the scales t0 and w0",
+     .help =
+         "gradient flow of the Wilson or the Symanzik action: energy density, topological charge, the scales t0 and w0",
      .parameters = flow_parameters,
      .parameter_count = flow_parameter_count,
      .flags = QUADRILLE_NEEDS_LINKS | QUADRILLE_ON_RANKS,
      .check = task_function<check_flow>,
      .run = task_function<run_flow>},
     {.name = "smear",
-     .help = "stout or APE smearing of the links; tasks after it in the job work on the smeared links",
+     .help = "stout, APE or HYP smearing of the links; tasks after it in the job work on the smeared links",
      .parameters = smear_parameters,
      .parameter_count = smear_parameter_count,
      .flags = QUADRILLE_NEEDS_LINKS | QUADRILLE_MAKES_LINKS | QUADRILLE_ON_RANKS,

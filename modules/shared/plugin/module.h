@@ -181,8 +181,8 @@ typedef struct quadrille_host {
   int (*threads)(quadrille_run* run);
 
   /* Adds a JSON object to results.json: under the task's name, or, if `block` is not null, under that block (one that
-   * the descriptor names) and within it the task's name. A later call adds and replaces keys. A result under the task's
-   * name with "converged": false makes the exit status of the job 3, as a solve that does not converge does. */
+   * the descriptor names) and within it the task's name. A later call adds and replaces keys. A result
+   * with "converged": false makes the exit status of the job 3, as a solve that does not converge does. */
   quadrille_status (*result)(quadrille_run* run, const char* block, const char* json);
   /* Adds a warning to results.json and to the log. */
   void (*warn)(quadrille_run* run, const char* text);

@@ -55,6 +55,24 @@ TEST_P(GradientFlowOn, EveryLinkIsThatOfTheNaiveIntegrator) {
   }
 }
 
+TEST_P(GradientFlowOn, WithRectanglesLinksAreThoseOfTheNaiveIntegrator) {
+  const std::vector<Isa> isas = backend().host_memory() ? available_isas() : std::vector<Isa>{available_isas().front()};
+  const HostLinks start = testing::hot_start(lattice, next_seed());
+  HostLinks expected = start, other = start;
+  step_naively(lattice, expected, 0.04, symanzik_action);
+  step_naively(lattice, expected, 0.03, symanzik_action);
+  step_naively(lattice, other, 0.04);
+  step_naively(lattice, other, 0.03);
+  EXPECT_GT(distance(expected, other), 0.01);
+  for (const Isa isa : isas) {
+    const ForcedIsa forced(isa);
+    GradientFlow flow(GaugeStore(lattice, start, backend()), symanzik_action);
+    flow.step(0.04);
+    flow.step(0.03);
+    EXPECT_LT(distance(flow.links().host_links(), expected), 1e-13) << to_string(isa);
+  }
+}
+
 TEST_P(GradientFlowOn, EnergiesAndChargeAreThoseOfPaths) {
   for (const bool hot : {true, false}) {
     const HostLinks links =

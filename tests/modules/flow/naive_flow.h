@@ -27,38 +27,6 @@ inline Matrix3 in_algebra(const Matrix3& m) {
   return x;
 }
 
-/// - d S: what links are multiplied by, of each link.
-inline std::vector<Matrix3> forces(const Lattice& lattice, const HostLinks& links) {
-  std::vector<Matrix3> all;
-  for (std::int64_t site = 0; site < lattice.volume(); ++site) {
-    for (int mu = 0; mu < 4; ++mu) {
-      const Matrix3 staples = reference::weighted_staples(lattice, links, {1, 1}, lattice.coordinates(site), mu);
-      all.push_back(Complex(-1) * in_algebra(Matrix3::read(links.link(site, mu)) * staples));
-    }
-  }
-  return all;
-}
-
-/// links = exp(sum_k c_k z_k) links.
-inline void move(HostLinks& links, const std::vector<std::pair<double, const std::vector<Matrix3>*>>& terms) {
-  for (std::size_t n = 0; n < links.data.size() / 9; ++n) {
-    Matrix3 x;
-    for (const auto& [c, z] : terms) x = x + Complex(c) * (*z)[n];
-    Complex* const link = links.data.data() + 9 * n;
-    (exp_i(Complex(0, -1) * x) * Matrix3::read(link)).write(link);
-  }
-}
-
-/// Luescher's third-order step, as his appendix C has it.
-inline void step_naively(const Lattice& lattice, HostLinks& links, double epsilon) {
-  const std::vector<Matrix3> z0 = forces(lattice, links);
-  move(links, {{epsilon / 4, &z0}});
-  const std::vector<Matrix3> z1 = forces(lattice, links);
-  move(links, {{epsilon * 8 / 9, &z1}, {-epsilon * 17 / 36, &z0}});
-  const std::vector<Matrix3> z2 = forces(lattice, links);
-  move(links, {{epsilon * 3 / 4, &z2}, {-epsilon * 8 / 9, &z1}, {epsilon * 17 / 36, &z0}});
-}
-
 /// The product of links along a path from x; direction d backward is d - 4.
 inline Matrix3 along(const Lattice& lattice, const HostLinks& links, Dims x, const std::vector<int>& path) {
   Matrix3 product = Matrix3::identity();
@@ -77,6 +45,55 @@ inline Matrix3 along(const Lattice& lattice, const HostLinks& links, Dims x, con
     }
   }
   return product;
+}
+
+/// The sum of the five other sides of the 1 x 2 rectangles with the link from x to x + mu: their loops begin with it.
+inline Matrix3 rectangle_sides(const Lattice& lattice, const HostLinks& links, Dims x, int mu) {
+  Matrix3 sum;
+  x[std::size_t(mu)] = (x[std::size_t(mu)] + 1) % lattice.dims()[std::size_t(mu)];
+  for (int nu = 0; nu < 4; ++nu) {
+    if (nu == mu) continue;
+    for (const auto& [there, back] : {std::pair{nu, nu - 4}, std::pair{nu - 4, nu}}) {
+      sum = sum + along(lattice, links, x, {there, there, mu - 4, back, back});
+      sum = sum + along(lattice, links, x, {mu, there, mu - 4, mu - 4, back});
+      sum = sum + along(lattice, links, x, {there, mu - 4, mu - 4, back, mu});
+    }
+  }
+  return sum;
+}
+
+/// - d S: what links are multiplied by, of each link.
+inline std::vector<Matrix3> forces(const Lattice& lattice, const HostLinks& links, const FlowAction& action) {
+  std::vector<Matrix3> all;
+  for (std::int64_t site = 0; site < lattice.volume(); ++site) {
+    for (int mu = 0; mu < 4; ++mu) {
+      const Dims x = lattice.coordinates(site);
+      Matrix3 sides = Complex(1 - 8 * action.c1) * reference::weighted_staples(lattice, links, {1, 1}, x, mu);
+      if (action.c1 != 0) sides = sides + Complex(action.c1) * rectangle_sides(lattice, links, x, mu);
+      all.push_back(Complex(-1) * in_algebra(Matrix3::read(links.link(site, mu)) * sides));
+    }
+  }
+  return all;
+}
+
+/// links = exp(sum_k c_k z_k) links.
+inline void move(HostLinks& links, const std::vector<std::pair<double, const std::vector<Matrix3>*>>& terms) {
+  for (std::size_t n = 0; n < links.data.size() / 9; ++n) {
+    Matrix3 x;
+    for (const auto& [c, z] : terms) x = x + Complex(c) * (*z)[n];
+    Complex* const link = links.data.data() + 9 * n;
+    (exp_i(Complex(0, -1) * x) * Matrix3::read(link)).write(link);
+  }
+}
+
+/// Luescher's third-order step, as his appendix C has it.
+inline void step_naively(const Lattice& lattice, HostLinks& links, double epsilon, const FlowAction& action = {}) {
+  const std::vector<Matrix3> z0 = forces(lattice, links, action);
+  move(links, {{epsilon / 4, &z0}});
+  const std::vector<Matrix3> z1 = forces(lattice, links, action);
+  move(links, {{epsilon * 8 / 9, &z1}, {-epsilon * 17 / 36, &z0}});
+  const std::vector<Matrix3> z2 = forces(lattice, links, action);
+  move(links, {{epsilon * 3 / 4, &z2}, {-epsilon * 8 / 9, &z1}, {epsilon * 17 / 36, &z0}});
 }
 
 /// Energies and charge from paths: four leaves a plane, antisymmetric in all four indices.

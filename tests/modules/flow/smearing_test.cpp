@@ -101,15 +101,88 @@ TEST_P(SmearingOn, ApeLinksHaveTheLargestTrace) {
   }
 }
 
+/// The SU(3) matrix with the largest Re tr(w v^+), uphill from u.
+Matrix3 projected(const Matrix3& u, const Matrix3& v) {
+  Matrix3 w = u;
+  for (int step = 0; step < 200; ++step) {
+    const Matrix3 force = in_algebra(w * adjoint(v));
+    if (real_trace_adjoint(force, force) < 1e-30) break;
+    w = exp_i(Complex(0, 1) * force) * w;
+  }
+  return w;
+}
+
+/// Links that are smeared within their hypercubes.
+struct Hypercubes {
+  const Lattice& lattice;
+  const HostLinks& thin;
+
+  /// U_mu(x) decorated in the directions `free`, with the weights of as many levels: the definition, by recursion.
+  Matrix3 decorated(const Dims& x, int mu, unsigned free, const std::vector<double>& alphas) const {
+    const Matrix3 own = Matrix3::read(thin.link(lattice.site(x), mu));
+    if (alphas.empty()) return own;
+    const std::vector<double> inner(alphas.begin() + 1, alphas.end());
+    Matrix3 sum;
+    int staples = 0;
+    for (int nu = 0; nu < 4; ++nu) {
+      if ((free >> nu & 1u) == 0) continue;
+      const unsigned rest = free & ~(1u << nu);
+      const Dims below = shifted(x, nu, -1), above = shifted(x, nu, 1), ahead = shifted(x, mu, 1);
+      const auto along_mu = [&](const Dims& from) { return decorated(from, mu, rest, inner); };
+      const auto side = [&](const Dims& from) { return decorated(from, nu, rest, inner); };
+      sum = sum + side(x) * along_mu(above) * adjoint(side(ahead));
+      sum = sum + adjoint(side(below)) * along_mu(below) * side(shifted(below, mu, 1));
+      staples += 2;
+    }
+    return projected(own, Complex(1 - alphas[0]) * own + Complex(alphas[0] / staples) * sum);
+  }
+
+ private:
+  Dims shifted(Dims x, int mu, int by) const {
+    const int extent = lattice.dims()[std::size_t(mu)];
+    x[std::size_t(mu)] = (x[std::size_t(mu)] + by + extent) % extent;
+    return x;
+  }
+};
+
+TEST_P(SmearingOn, HypLinksAreThoseOfTheDefinition) {
+  const std::vector<Isa> isas = backend().host_memory() ? available_isas() : std::vector<Isa>{available_isas().front()};
+  const HypSmearing all{0.7, 0.55, 0.25, 1, all_directions}, spatial{0.7, 0.55, 0.25, 1, spatial_directions};
+  for (const HypSmearing& smearing : {all, spatial}) {
+    const HostLinks start = testing::weak_start(lattice, next_seed(), 0.4);
+    const Hypercubes cubes{lattice, start};
+    for (const Isa isa : isas) {
+      const ForcedIsa forced(isa);
+      const HostLinks found = smeared_links(start, smearing);
+      for (int sample = 0; sample < 3; ++sample) {
+        const std::int64_t site = std::int64_t(next_seed() % std::uint64_t(lattice.volume()));
+        for (int mu = 0; mu < 4; ++mu) {
+          const Dims x = lattice.coordinates(site);
+          const Matrix3 seen = Matrix3::read(found.link(site, mu));
+          const unsigned free = smearing.directions & ~(1u << mu);
+          const Matrix3 expected = smearing.directions == all_directions
+                                       ? cubes.decorated(x, mu, free, {0.7, 0.55, 0.25})
+                                   : mu < 3 ? cubes.decorated(x, mu, free, {0.55, 0.25})
+                                            : Matrix3::read(start.link(site, mu));
+          for (std::size_t k = 0; k < 9; ++k) EXPECT_LT(std::abs(seen.e[k] - expected.e[k]), 1e-12) << to_string(isa);
+        }
+      }
+    }
+  }
+}
+
 TEST_P(SmearingOn, IsGaugeCovariant) {
   const HostLinks start = testing::weak_start(lattice, next_seed(), 0.5);
   const std::vector<Complex> g = testing::random_transformation(lattice, next_seed());
   const HostLinks other = testing::gauge_transformed(lattice, start, g);
   const StoutSmearing stout{0.1, 4};
   const ApeSmearing ape{0.5, 4};
+  const HypSmearing hyp{0.75, 0.6, 0.3, 2};
   EXPECT_LT(distance(smeared_links(other, stout), testing::gauge_transformed(lattice, smeared_links(start, stout), g)),
             1e-13);
   EXPECT_LT(distance(smeared_links(other, ape), testing::gauge_transformed(lattice, smeared_links(start, ape), g)),
+            1e-11);
+  EXPECT_LT(distance(smeared_links(other, hyp), testing::gauge_transformed(lattice, smeared_links(start, hyp), g)),
             1e-11);
 }
 
@@ -120,6 +193,7 @@ TEST(Smearing, RaisesThePlaquette) {
   const double before = links.observables().plaquette;
   EXPECT_GT(smeared(links, StoutSmearing{0.1, 3}).observables().plaquette, before + 0.1);
   EXPECT_GT(smeared(links, ApeSmearing{0.5, 3}).observables().plaquette, before + 0.1);
+  EXPECT_GT(smeared(links, HypSmearing{}).observables().plaquette, before + 0.1);
 }
 
 }  // namespace

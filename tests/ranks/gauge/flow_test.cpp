@@ -26,7 +26,9 @@ struct Outcome {
     for (int step = 0; step < 2; ++step) flow.step(0.05);
     point = flow.measure();
     flow.step(0.03);  // measurements change no link
-    links = flow.links().host_links();
+    GradientFlow further(flow.links(), symanzik_action);
+    further.step(0.02);
+    links = further.links().host_links();
   }
 };
 
@@ -51,7 +53,8 @@ TEST(RankFlow, SmearedLinksAreThoseOfOneProcess) {
   const auto made = [&](const Lattice& lattice) {
     const GaugeStore links(lattice, GaugeStart::weak(seed, 0.5), testing::backend());
     const GaugeStore stout = smeared(links, StoutSmearing{0.12, 2, spatial_directions});
-    return smeared(stout, ApeSmearing{0.6, 2}).host_links();
+    const GaugeStore ape = smeared(stout, ApeSmearing{0.6, 2});
+    return smeared(smeared(ape, HypSmearing{}), HypSmearing{.directions = spatial_directions}).host_links();
   };
   const HostLinks expected = made(whole);
   for (const Dims& grid : testing::some_grids(6)) {
