@@ -200,7 +200,7 @@ void describe(CLI::App& app, Call& call) {
   std::string benches = "What is measured:\n";
   for (const auto& [name, what] : bench_help()) benches += fmt::format("  {:<12}{}\n", name, what);
   bench.footer(benches);
-  CLI::App& report = *app.add_subcommand("report", "Tables and figures of results: DIR/report.md");
+  CLI::App& report = *app.add_subcommand("report", "Tables and figures of results: DIR/report.html, and DIR/report.md");
   report
       .add_option("RESULTS", call.report.results,
                   "results.json of a job, its output folder, or a JSON file of bench; of several, the solver studies "
@@ -209,7 +209,11 @@ void describe(CLI::App& app, Call& call) {
       ->type_name("");
   report.add_option("--out", call.report.out, "Folder for the report; default: `report` beside the results")
       ->type_name("DIR");
-  report.add_option("--format", call.report.format, "Format of the figures: svg or png")
+  report
+      .add_option("--memory", call.report.memory,
+                  "What `bench memory --json FILE` wrote on the machine of the job: rates of solves in percent of it")
+      ->type_name("FILE");
+  report.add_option("--format", call.report.format, "Format of the figures beside report.md: svg or png")
       ->type_name("NAME")
       ->check(one_of({"svg", "png"}));
 
