@@ -61,6 +61,9 @@ struct Condition {
   std::vector<std::string> values;  ///< its values (as text) that make it so; empty: whenever it is given
 };
 
+/// The names of its parameters, any of which will do.
+std::vector<std::string> condition_names(const Condition& condition);
+
 struct ParameterEntry;
 
 /// One parameter. Unset optionals mean "no bound" and "no default"; a parameter without a default that is not

@@ -4,6 +4,7 @@
     QUADRILLE_PROGRAM=build/quadrille report_tests.py [CLASS...]
 """
 
+import copy
 import html.parser
 import importlib
 import json
@@ -30,7 +31,7 @@ PAGES = {"light": "#ffffff", "dark": "#15181c"}  # their backgrounds
 
 def hadrons():
     """Tasks of all kinds on one configuration, after the chain that makes it."""
-    return {"gauge": {"start": "hot", "dims": [4, 4, 4, 8], "seed": harness.SEED}, **MEASURE, "run": [
+    return {"gauge": {"start": "hot", "dims": [4, 4, 4, 8], "seed": harness.SEED}, **copy.deepcopy(MEASURE), "run": [
         {"task": "generate", "beta": 5.7, "thermalization": 20, "configurations": 1, "separation": 80, "save": "b_#.lime"},
         {"task": "gradient_flow", "time": 0.2, "step": 0.02},
         {"task": "propagator", "source": {"type": "point", "site": [0, 1, 2, 3]}},
@@ -39,7 +40,7 @@ def hadrons():
 
 
 def ensemble():
-    return {"gauge": {"start": "hot", "dims": [4, 4, 4, 8], "seed": harness.SEED}, **MEASURE,
+    return {"gauge": {"start": "hot", "dims": [4, 4, 4, 8], "seed": harness.SEED}, **copy.deepcopy(MEASURE),
             "ensemble": {"from": "generate", "fits": [{"name": "ground", "correlator": "mesons/pion", "window": [1, 4]}]},
             "run": [{"task": "generate", "beta": 5.7, "thermalization": 10, "configurations": 12, "separation": 2,
                      "save": "b_##.lime"},
@@ -48,9 +49,9 @@ def ensemble():
 
 
 def study():
-    return {"gauge": {"start": "hot", "dims": [4, 4, 4, 8]}, "operator": MEASURE["operator"], "run": [
+    return {"gauge": {"start": "hot", "dims": [4, 4, 4, 8]}, "operator": copy.deepcopy(MEASURE["operator"]), "run": [
         {"task": "solver_study", "masses": [0.1, 0.3], "tolerances": [1e-8], "solvers": ["cg"], "schemes": ["reliable"],
-         "sloppy": [HALF], "deltas": [0.1], "source": {"type": "gaussian"}, "histories": "lightest"}]}
+         "sloppy": [dict(HALF)], "deltas": [0.1], "source": {"type": "gaussian"}, "histories": "lightest"}]}
 
 
 def dynamics():
