@@ -68,7 +68,9 @@ std::string value_text(const Parameter& parameter) {
     case Type::real: text = "real number"; break;
     case Type::text: text = "text"; break;
     case Type::choice: text = fmt::format("{}", fmt::join(parameter.choices, " | ")); break;
-    case Type::number_or_word: text = fmt::format("{} | real number", fmt::join(parameter.choices, " | ")); break;
+    case Type::number_or_word:
+      text = fmt::format("{} | {} number", fmt::join(parameter.choices, " | "), parameter.whole ? "whole" : "real");
+      break;
     case Type::file_in: text = "file, relative to the job file"; break;
     case Type::file_out: text = "file, relative to the output folder"; break;
     case Type::integer4: text = "four whole numbers [x, y, z, t]"; break;

@@ -162,7 +162,7 @@ Json schema(const Parameter& parameter) {
       break;
     }
     case Type::number_or_word: {
-      Json number = {{"type", "number"}};
+      Json number = {{"type", parameter.whole ? "integer" : "number"}};
       add_range(number, parameter, false);
       out["anyOf"] = Json::array({Json{{"enum", parameter.choices}}, number});
       break;
