@@ -45,6 +45,10 @@ std::optional<Parameters::Item> ParameterResolver::scalar(const Parameter& param
       if (std::find(words.begin(), words.end(), text) != words.end()) break;
       const auto real = number(parameter, value, name);
       if (!real) return {};
+      if (parameter.whole && *real != std::floor(*real)) {
+        wrong_type(parameter, value, name, "");
+        return {};
+      }
       out.scalar = *real;
       return out;
     }

@@ -224,7 +224,8 @@ std::string expected_form(const Parameter& parameter) {
     case ParameterType::number_or_word: {
       Parameter number = parameter;
       if (!parse_real(number.default_text.value_or(""))) number.default_text.reset();
-      return fmt::format("{} or a real number such as {}", fmt::join(parameter.choices, ", "), number_example(number));
+      return fmt::format("{} or a {} number such as {}", fmt::join(parameter.choices, ", "),
+                         number.whole ? "whole" : "real", number_example(number));
     }
     case ParameterType::file_in: return "the path of a file, relative to the job file";
     case ParameterType::file_out: return "the path of a file, relative to the output folder";

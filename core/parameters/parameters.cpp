@@ -22,21 +22,9 @@ Value written_out(const Parameter& parameter, const Value& value) {
   return {Value::Map{{parameter.shorthand, value.where, value}}, value.where};
 }
 
-/// Names that a condition has between bars: any of them will do.
-std::vector<std::string> names_of(const Condition& condition) {
-  std::vector<std::string> names(1);
-  for (const char c : condition.parameter) {
-    if (c == '|') {
-      names.emplace_back();
-    } else {
-      names.back() += c;
-    }
-  }
-  return names;
-}
-
 std::string condition_text(const Condition& condition) {
-  if (condition.values.empty()) return fmt::format("together with '{}'", fmt::join(names_of(condition), "' or '"));
+  if (condition.values.empty())
+    return fmt::format("together with '{}'", fmt::join(condition_names(condition), "' or '"));
   return fmt::format("with {}: {}", condition.parameter, fmt::join(condition.values, " or "));
 }
 
@@ -48,6 +36,18 @@ const Value* find(const Value::Map& map, const std::string& key) {
 }
 
 }  // namespace
+
+std::vector<std::string> condition_names(const Condition& condition) {
+  std::vector<std::string> names(1);
+  for (const char c : condition.parameter) {
+    if (c == '|') {
+      names.emplace_back();
+    } else {
+      names.back() += c;
+    }
+  }
+  return names;
+}
 
 Parameters ParameterResolver::block(const ParameterTable& table, const Value& value,
                                     const std::vector<std::string>& skip, const std::string& path, bool given) {
@@ -109,7 +109,7 @@ const Condition* ParameterResolver::failed_condition(const Parameter& parameter,
   const Condition* failed = nullptr;
   for (const Condition& condition : parameter.only_if) {
     bool holds = false;
-    for (const std::string& name : names_of(condition)) {
+    for (const std::string& name : condition_names(condition)) {
       const auto state = block.states.find(name);
       if (state == block.states.end()) {
         throw Error(ErrorCode::internal, fmt::format("{}: '{}' depends on '{}', which must come before it in the table",

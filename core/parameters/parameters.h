@@ -61,6 +61,9 @@ struct Condition {
   std::vector<std::string> values;  ///< its values (as text) that make it so; empty: whenever it is given
 };
 
+/// The names of its parameters, any of which will do.
+std::vector<std::string> condition_names(const Condition& condition);
+
 struct ParameterEntry;
 
 /// One parameter. Unset optionals mean "no bound" and "no default"; a parameter without a default that is not
@@ -76,7 +79,8 @@ struct Parameter {
   double maximum = std::numeric_limits<double>::infinity();
   bool minimum_open = false;  ///< value > minimum rather than >=
   bool maximum_open = false;
-  bool even = false;  ///< integers must be even (lattice extents)
+  bool even = false;   ///< integers must be even (lattice extents)
+  bool whole = false;  ///< the number of number_or_word must be whole
   std::vector<std::string> choices = {};
   std::vector<std::string> excludes = {};  ///< names that may not be given beside this one
   std::vector<Parameter> members = {};     ///< of a group

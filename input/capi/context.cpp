@@ -9,6 +9,7 @@
 #include "input/capi/words.h"
 #include "input/job/blocks.h"
 #include "input/job/document.h"
+#include "input/job/schema.h"
 #include "input/run/job_run.h"
 
 #include <spdlog/sinks/base_sink.h>

@@ -15,6 +15,8 @@
 #include "input/files/file_kind.h"
 #include "input/job/document.h"
 #include "input/job/overrides.h"
+#include "input/job/reference.h"
+#include "input/job/schema.h"
 #include "input/run/run.h"
 #include "input/run/stop_signal.h"
 
@@ -43,6 +45,7 @@ struct Call {
   std::string file;
   ConvertOptions convert;
   ReportOptions report;
+  bool reference = false;
   std::vector<std::string> topic;
   BenchOptions bench;
 };
@@ -200,7 +203,7 @@ void describe(CLI::App& app, Call& call) {
   std::string benches = "What is measured:\n";
   for (const auto& [name, what] : bench_help()) benches += fmt::format("  {:<12}{}\n", name, what);
   bench.footer(benches);
-  CLI::App& report = *app.add_subcommand("report", "Tables and figures of results: DIR/report.md");
+  CLI::App& report = *app.add_subcommand("report", "Tables and figures of results: DIR/report.html, and DIR/report.md");
   report
       .add_option("RESULTS", call.report.results,
                   "results.json of a job, its output folder, or a JSON file of bench; of several, the solver studies "
@@ -209,14 +212,19 @@ void describe(CLI::App& app, Call& call) {
       ->type_name("");
   report.add_option("--out", call.report.out, "Folder for the report; default: `report` beside the results")
       ->type_name("DIR");
-  report.add_option("--format", call.report.format, "Format of the figures: svg or png")
+  report
+      .add_option("--memory", call.report.memory,
+                  "What `bench memory --json FILE` wrote on the machine of the job: rates of solves in percent of it")
+      ->type_name("FILE");
+  report.add_option("--format", call.report.format, "Format of the figures beside report.md: svg or png")
       ->type_name("NAME")
       ->check(one_of({"svg", "png"}));
 
   CLI::App& help = *app.add_subcommand("help", "Explain a block of a job or a command, as in: help operator wilson");
   help.add_option("TOPIC", call.topic,
-                  "BLOCK [NAME], a command, or any word of a job; without it, a list of the blocks")
+                  "BLOCK [NAME], a command, formats, or any word of a job; without it, a list of the blocks")
       ->type_name("");
+  help.add_flag("--reference", call.reference, "Print all words of a job as one Markdown page");
 
   app.add_subcommand("modules", "List the available modules, with their versions and tasks");
   app.add_subcommand("schema", "Print a JSON Schema of job files, for editors");
@@ -230,8 +238,33 @@ const CLI::App* find_command(const CLI::App& app, const std::string& name) {
   return nullptr;
 }
 
-/// Of a block of a job; of a command; `run` is both.
+/// The formats of gauge fields; or, of one of them, what can be done with it.
+std::string help_on_formats(const std::string& one) {
+  std::string out;
+  for (const std::string& name : written_formats()) {
+    if (one.empty() || one == name) out += fmt::format("  {:<8}  {}\n", name, format_help(name));
+  }
+  if (out.empty()) return out;
+  return "Formats of gauge fields, which are read wherever a job names a gauge file, and written by "
+         "`quadrille convert IN OUT --format NAME`:\n" +
+         out;
+}
+
+std::string help_on_commands(const CLI::App& app) {
+  std::string out = "Commands (`quadrille help COMMAND` explains one):\n";
+  for (const CLI::App* one : app.get_subcommands({})) {
+    out += fmt::format("  {:<8}  {}\n", one->get_name(), one->get_description());
+  }
+  return out;
+}
+
+/// Of a block of a job; of a command; `run` is both; of the formats of gauge fields.
 std::string help_on(const CLI::App& app, const std::vector<std::string>& topic) {
+  if (topic.size() == 1) {
+    if (topic[0] == "commands") return help_on_commands(app);
+    const std::string formats = help_on_formats(topic[0] == "formats" ? "" : topic[0]);
+    if (!topic[0].empty() && !formats.empty()) return formats;
+  }
   const CLI::App* command = topic.size() == 1 ? find_command(app, topic[0]) : nullptr;
   if (command == nullptr) return help_text(topic);
   const std::string text = command->help(app.get_name());
@@ -282,7 +315,7 @@ int dispatch(const CLI::App& app, const Call& call, std::ostream& out, std::ostr
   if (app.got_subcommand("schema")) out << job_schema().dump(2) << '\n';
   if (app.got_subcommand("help")) {
     try {
-      out << help_on(app, call.topic);
+      out << (call.reference ? reference_page() : help_on(app, call.topic));
     } catch (const Error& error) {
       throw WrongCall(error.code(), error.message());
     }

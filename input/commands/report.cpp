@@ -95,7 +95,9 @@ int report(const ReportOptions& options) {
   const char* python = std::getenv("QUADRILLE_PYTHON");
   std::vector<std::string> words = {python && *python ? python : "python3", script.string()};
   words.insert(words.end(), files.begin(), files.end());
-  words.insert(words.end(), {"--out", out.string(), "--format", options.format, "--modules"});
+  words.insert(words.end(), {"--out", out.string(), "--format", options.format});
+  if (!options.memory.empty()) words.insert(words.end(), {"--memory", options.memory});
+  words.push_back("--modules");
   for (const fs::path& folder : report_folders_of_modules(script.parent_path())) words.push_back(folder.string());
   return run_program_on_path(std::move(words));
 }

@@ -13,6 +13,7 @@ struct ReportOptions {
   std::vector<std::string> results;
   std::string out;             ///< empty: the folder `report` beside the results, of which there is one then
   std::string format = "svg";  ///< of the figures: svg or png
+  std::string memory;          ///< JSON file of `bench memory` on the machine of the results; empty: no percentages
 };
 
 /// Runs report.py, whose output is the program's. Gives its exit status. Errors: ErrorCode::file when the results, the

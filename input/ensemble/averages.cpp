@@ -111,7 +111,7 @@ struct Averaging {
   }
 
   static void add_autocorrelation(const Measurements& rows, Json& out) {
-    std::vector<double> tau, tau_error, error;
+    std::vector<double> tau, tau_error, error, window;
     for (std::size_t i = 0; i < rows.front().size(); ++i) {
       std::vector<double> history;
       for (const auto& row : rows) history.push_back(row[i]);
@@ -119,10 +119,12 @@ struct Averaging {
       tau.push_back(seen.tau_int);
       tau_error.push_back(seen.tau_int_error);
       error.push_back(seen.error);
+      window.push_back(seen.reliable ? double(seen.window) : std::numeric_limits<double>::quiet_NaN());
     }
     out["tau_int"] = known(tau);
     out["tau_int_error"] = known(tau_error);
     out["gamma_error"] = known(error);
+    out["window"] = known(window);
   }
 
   /// Of the configurations that have all numbers, each row from `source_time` on.

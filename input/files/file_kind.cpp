@@ -65,6 +65,7 @@ struct FileFormat {
   GaugeReader reader{};                          ///< of its gauge fields
   const char* written = nullptr;                 ///< the name under which they are written; null: they are not
   GaugeWriter writer = nullptr;
+  const char* help = nullptr;  ///< what can be written
 };
 
 void write_ildg(const std::string& path, const GaugeStore& links, const GaugeExport& options) {
@@ -74,10 +75,19 @@ void write_ildg(const std::string& path, const GaugeStore& links, const GaugeExp
 
 /// In the order in which they are tried: those without a magic number last.
 constexpr FileFormat formats[] = {
-    {FileKind::lime, "LIME", true, is_lime, nullptr, {locate_lime_gauge, read_lime_gauge}, "ildg", write_ildg},
+    {FileKind::lime,
+     "LIME",
+     true,
+     is_lime,
+     nullptr,
+     {locate_lime_gauge, read_lime_gauge},
+     "ildg",
+     write_ildg,
+     "LIME with the records of ILDG, big-endian, 32 or 64 bits, SciDAC checksum; SciDAC files are read, too"},
     {FileKind::nersc, "NERSC archive", true, is_nersc, nersc_header, after_header<nersc_gauge>, "nersc",
-     write_nersc_gauge},
-    {FileKind::milc, "MILC v5", true, is_milc, milc_header, after_header<milc_gauge>, "milc", write_milc_gauge},
+     write_nersc_gauge, "NERSC archive, two or three rows of each link, 32 or 64 bits; both byte orders are read"},
+    {FileKind::milc, "MILC v5", true, is_milc, milc_header, after_header<milc_gauge>, "milc", write_milc_gauge,
+     "MILC v5, 32 bits, with its two checksums"},
     {FileKind::hdf5, "HDF5", false, is_hdf5, nullptr},
     {FileKind::elsi_csc, "ELSI CSC", false, is_elsi_csc, elsi_header},
     {FileKind::openqcd,
@@ -87,7 +97,8 @@ constexpr FileFormat formats[] = {
      openqcd_header,
      {locate_openqcd_gauge, read_openqcd_gauge},
      "openqcd",
-     write_openqcd_gauge}};
+     write_openqcd_gauge,
+     "openQCD, 64 bits, links around odd sites, with the plaquette"}};
 
 FileKind kind_of(const Start& start) {
   for (const FileFormat& format : formats) {
@@ -128,6 +139,13 @@ std::vector<std::string> written_formats() {
     if (format.written != nullptr) names.emplace_back(format.written);
   }
   return names;
+}
+
+std::string format_help(const std::string& format) {
+  for (const FileFormat& one : formats) {
+    if (one.written != nullptr && one.written == format) return one.help;
+  }
+  throw Error(ErrorCode::internal, "no format '" + format + "' is written");
 }
 
 GaugeWriter gauge_writer(const std::string& name) {

@@ -24,6 +24,8 @@ bool is_gauge_format(FileKind kind);
 const GaugeReader* gauge_reader(FileKind kind);
 /// The formats that gauge fields can be written in, by the names of `quadrille convert --format`.
 std::vector<std::string> written_formats();
+/// What one of them holds, in a line; ErrorCode::internal for another name.
+std::string format_help(const std::string& format);
 /// Who writes one; ErrorCode::internal for another name.
 GaugeWriter gauge_writer(const std::string& format);
 /// What the header of a file says; nothing for LIME and HDF5. Errors: those of file_headers.h.

@@ -8,7 +8,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 
 namespace quadrille {
 
@@ -16,12 +15,6 @@ using Json = nlohmann::ordered_json;
 using Type = ParameterType;
 
 namespace {
-
-/// A choice that looks like a whole number is one in JSON ("reconstruct": 12).
-Json choice_json(const std::string& text) {
-  const auto number = parse_integer(text);
-  return number && std::to_string(*number) == text ? Json(*number) : Json(text);
-}
 
 Json item_json(const Parameters::Item& item) {
   if (item.group) return to_json(*item.group);
@@ -50,142 +43,24 @@ Json item_json(const Parameters::Item& item) {
   }
 }
 
-Json table_schema(const std::vector<Parameter>& parameters, const std::vector<std::vector<std::string>>& one_of);
-Json schema(const Parameter& parameter);
+}  // namespace
 
-void add_range(Json& out, const Parameter& parameter, bool even) {
-  if (std::isfinite(parameter.minimum))
-    out[parameter.minimum_open ? "exclusiveMinimum" : "minimum"] = parameter.minimum;
-  if (std::isfinite(parameter.maximum))
-    out[parameter.maximum_open ? "exclusiveMaximum" : "maximum"] = parameter.maximum;
-  if (even) out["multipleOf"] = 2;
-}
-
-Json boundary_schema() {
-  Json phase = {{"type", "object"}, {"additionalProperties", false}, {"required", {"phase"}}};
-  phase["properties"] = {{"phase", {{"type", "number"}, {"minimum", -2}, {"maximum", 2}}}};
-  return {{"anyOf", Json::array({Json{{"enum", {"periodic", "antiperiodic"}}}, phase})}};
-}
-
-/// "file or files" of "file|files".
-std::string names_between_bars(std::string names) {
-  for (std::size_t bar = names.find('|'); bar != names.npos; bar = names.find('|', bar)) names.replace(bar, 1, " or ");
-  return names;
+Json choice_json(const std::string& text) {
+  const auto number = parse_integer(text);
+  return number && std::to_string(*number) == text ? Json(*number) : Json(text);
 }
 
 std::string conditions_text(const Parameter& parameter) {
   std::string text;
   for (const Condition& condition : parameter.only_if) {
     text += condition.values.empty()
-                ? fmt::format("; only together with {}", names_between_bars(condition.parameter))
+                ? fmt::format("; only together with {}", fmt::join(condition_names(condition), " or "))
                 : fmt::format("; only with {}: {}", condition.parameter, fmt::join(condition.values, " or "));
   }
   return text;
 }
 
-Json variant_schema(const Parameter& parameter) {
-  Json choices = Json::array();
-  for (const ParameterEntry& entry : parameter.entries) {
-    Json one = table_schema(entry.table.parameters, entry.table.exactly_one_of);
-    Json properties = {{parameter.selector, {{"const", entry.name}}}};
-    properties.update(one["properties"]);
-    one["properties"] = properties;
-    one["required"].insert(one["required"].begin(), parameter.selector);
-    one["description"] = entry.table.help;
-    choices.push_back(std::move(one));
-  }
-  if (!parameter.shorthand.empty()) {
-    Json names = Json::array();
-    for (const ParameterEntry& entry : parameter.entries) names.push_back(entry.name);
-    choices.push_back({{"enum", names}});
-  }
-  return {{"oneOf", choices}};
-}
-
-Json group_schema(const Parameter& parameter) {
-  Json map = table_schema(parameter.members, parameter.exactly_one_of);
-  for (const Parameter& member : parameter.members) {
-    if (member.name == parameter.shorthand) return {{"anyOf", Json::array({schema(member), map})}};
-  }
-  return map;
-}
-
-Json schema(const Parameter& parameter) {
-  Json out = Json::object();
-  switch (parameter.type) {
-    case Type::boolean: out["type"] = "boolean"; break;
-    case Type::integer:
-      out["type"] = "integer";
-      add_range(out, parameter, parameter.even);
-      break;
-    case Type::real:
-      out["type"] = "number";
-      add_range(out, parameter, false);
-      break;
-    case Type::text:
-    case Type::file_in:
-    case Type::file_out: out = {{"type", "string"}, {"minLength", 1}}; break;
-    case Type::choice: {
-      Json values = Json::array();
-      for (const std::string& choice : parameter.choices) values.push_back(choice_json(choice));
-      out["enum"] = values;
-      break;
-    }
-    case Type::number_or_word: {
-      Json number = {{"type", "number"}};
-      add_range(number, parameter, false);
-      out["anyOf"] = Json::array({Json{{"enum", parameter.choices}}, number});
-      break;
-    }
-    case Type::integer4: {
-      Json item = {{"type", "integer"}};
-      add_range(item, parameter, parameter.even);
-      out = {{"type", "array"}, {"minItems", 4}, {"maxItems", 4}, {"items", item}};
-      break;
-    }
-    case Type::boundary:
-      out = {{"type", "array"}, {"minItems", 4}, {"maxItems", 4}, {"items", boundary_schema()}};
-      break;
-    case Type::group: out = group_schema(parameter); break;
-    case Type::variant: out = variant_schema(parameter); break;
-    case Type::list:
-      out = {{"type", "array"},
-             {"minItems", parameter.fewest},
-             {"maxItems", parameter.most},
-             {"uniqueItems", !parameter.repeats}};
-      out["items"] = schema(parameter.element.at(0));
-      if (!parameter.shorthand.empty()) out = {{"anyOf", Json::array({out["items"], out})}};
-      break;
-  }
-  out["description"] = parameter.help + conditions_text(parameter);
-  return out;
-}
-
-Json table_schema(const std::vector<Parameter>& parameters, const std::vector<std::vector<std::string>>& one_of) {
-  Json out = {{"type", "object"}, {"additionalProperties", false}};
-  Json properties = Json::object();
-  Json required = Json::array();
-  Json all = Json::array();
-  for (const Parameter& parameter : parameters) {
-    properties[parameter.name] = schema(parameter);
-    if (parameter.required && parameter.only_if.empty()) required.push_back(parameter.name);
-    for (const std::string& other : parameter.excludes) {
-      all.push_back({{"not", {{"required", {parameter.name, other}}}}});
-    }
-  }
-  for (const auto& names : one_of) {
-    Json choices = Json::array();
-    for (const std::string& name : names) choices.push_back({{"required", Json::array({name})}});
-    all.push_back({{"oneOf", choices}});
-  }
-  out["properties"] = properties;
-  out["required"] = required;
-  if (!all.empty()) out["allOf"] = all;
-  return out;
-}
-
-/// "real > 0, 1/a".
-std::string type_text(const Parameter& parameter) {
+std::string value_text(const Parameter& parameter) {
   std::string text;
   switch (parameter.type) {
     case Type::boolean: text = "true | false"; break;
@@ -193,7 +68,9 @@ std::string type_text(const Parameter& parameter) {
     case Type::real: text = "real number"; break;
     case Type::text: text = "text"; break;
     case Type::choice: text = fmt::format("{}", fmt::join(parameter.choices, " | ")); break;
-    case Type::number_or_word: text = fmt::format("{} | real number", fmt::join(parameter.choices, " | ")); break;
+    case Type::number_or_word:
+      text = fmt::format("{} | {} number", fmt::join(parameter.choices, " | "), parameter.whole ? "whole" : "real");
+      break;
     case Type::file_in: text = "file, relative to the job file"; break;
     case Type::file_out: text = "file, relative to the output folder"; break;
     case Type::integer4: text = "four whole numbers [x, y, z, t]"; break;
@@ -209,14 +86,21 @@ std::string type_text(const Parameter& parameter) {
       break;
     }
     case Type::list: {
-      const std::string entry = type_text(parameter.element.at(0));
+      const std::string entry = value_text(parameter.element.at(0));
       text = (parameter.shorthand.empty() ? "" : entry + ", or a ") + "list, each entry: " + entry;
       break;
     }
   }
   const std::string range = range_text(parameter);
   if (!range.empty()) text += ", " + range;
-  if (!parameter.unit.empty()) text += ", in " + parameter.unit;
+  return parameter.unit.empty() ? text : text + ", in " + parameter.unit;
+}
+
+namespace {
+
+/// "real number, > 0, in 1/a; default 1".
+std::string type_text(const Parameter& parameter) {
+  std::string text = value_text(parameter);
   if (parameter.default_text && *parameter.default_text != "{}") text += "; default " + *parameter.default_text;
   if (parameter.required) text += "; required";
   return text + conditions_text(parameter);
@@ -294,28 +178,19 @@ Parameter all_sources(const Parameter& task) {
   return source;
 }
 
+}  // namespace
+
 std::vector<Parameter> help_topics() {
   Parameter task = task_block();
   task.name = "task";
   return {gauge_block(), ensemble_block(), operator_block(), solver_block(), task, all_sources(task)};
 }
 
-}  // namespace
-
 Json to_json(const Parameters& parameters) {
   Json out = Json::object();
   for (const auto& [name, item] : parameters.items()) out[name] = item_json(item);
   return out;
 }
-
-Json job_schema() {
-  Json out = {{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", "Quadrille job"}};
-  out.update(table_schema(job_table().parameters, {}));
-  out["properties"]["run"] = {{"type", "array"}, {"items", schema(task_block())}};
-  return out;
-}
-
-Json words_schema(const ParameterTable& table) { return table_schema(table.parameters, table.exactly_one_of); }
 
 std::string parameter_help(const Parameter& parameter) {
   std::string out = fmt::format("{}: {}\n", parameter.name, parameter.help);
@@ -379,6 +254,11 @@ std::string help_along(const std::vector<Parameter>& topics, const std::vector<s
 std::string help_text(const std::vector<std::string>& words) {
   const std::vector<Parameter> topics = help_topics();
   if (words.empty()) return list_of_topics(topics);
+  for (const Parameter& topic : topics) {  // "solvers", which a task has as a parameter, too
+    if (topic.entries.empty() || words.size() != 1 || words[0] != topic.name + "s") continue;
+    const std::string found = help_search(topics, words);
+    return parameter_help(topic) + (found.empty() ? "" : "\n" + found);
+  }
   try {
     return help_along(topics, words);
   } catch (const Error&) {

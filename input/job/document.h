@@ -1,4 +1,4 @@
-// What tables and resolved parameters look like to a reader: JSON echo, JSON Schema, help text.
+// What tables and resolved parameters look like to a reader: JSON echo, help text.
 #pragma once
 
 #include "core/parameters/parameters.h"
@@ -13,10 +13,16 @@ namespace quadrille {
 /// The resolved parameters, defaults filled in, as a map that would be valid in a job.
 nlohmann::ordered_json to_json(const Parameters& parameters);
 
-/// A JSON Schema (2020-12) of job files.
-nlohmann::ordered_json job_schema();
-/// The JSON Schema of the words of one table.
-nlohmann::ordered_json words_schema(const ParameterTable& table);
+/// A choice, which is a number in JSON where it looks like a whole one ("reconstruct": 12).
+nlohmann::ordered_json choice_json(const std::string& text);
+
+/// The values of a parameter: "real number, > 0, in 1/a".
+std::string value_text(const Parameter& parameter);
+/// What else must be given: "; only with start: hot or weak"; empty where nothing must.
+std::string conditions_text(const Parameter& parameter);
+
+/// The parts of a job that have help, in its order: gauge, ensemble, operator, solver, task, source.
+std::vector<Parameter> help_topics();
 
 /// Help on a part of a job: {} lists the blocks; {"gauge"}, {"operator"}, {"operator", "wilson"}, {"solver", "cg"},
 /// {"task", "propagator"}, {"source", "point"}, {"solver", "cg", "sloppy"}. Throws ErrorCode::invalid_input, naming

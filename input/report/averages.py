@@ -1,7 +1,8 @@
 """Results of several configurations: the list of them, averaged correlators and effective masses with their errors."""
 
 import correlators
-from module_report import legend_beside, number, table, with_error
+from autocorrelation import draw_autocorrelation
+from module_report import code, legend_beside, link, number, paragraph, section, table, with_error
 
 ERRORS = "errors by the jackknife"
 
@@ -67,14 +68,14 @@ def configurations_text(results):
     for one in results["configurations"]:
         solves = "; ".join(f"{task}: {number(sums['iterations'], '.1f')}" for task, sums in one.get("solves", {}).items())
         lines.append([one["file"], one["state"], number(one.get("plaquette"), ".9f"), solves or "-"])
-    text = "\n## Configurations\n\n" + table(["file", "state", "plaquette", "mean iterations"], lines)
+    out = [section("Configurations"), table(["file", "state", "plaquette", "mean iterations"], lines)]
     mean = results.get("averages", {}).get("plaquette")
     if mean:
         tau = "" if mean["tau_int"] is None else (f"; tau_int = {estimate(mean['tau_int'], mean['tau_int_error'])} "
                                                   "configurations")
-        text += (f"\nPlaquette: {estimate(mean['mean'], mean['error'])} ({ERRORS} over "
-                 f"{results['averages']['bins']} bins){tau}.\n")
-    return text
+        out.append(paragraph(f"Plaquette: {estimate(mean['mean'], mean['error'])} ({ERRORS} over "
+                             f"{results['averages']['bins']} bins){tau}."))
+    return out
 
 
 def average_text(path, one, masses):
@@ -86,8 +87,10 @@ def average_text(path, one, masses):
             line.append(estimate(masses["mean"][t], masses["error"][t]) if known else "-")
         lines.append(line)
     head = ["t - t_source", "C(t)"] + (["effective mass a m(t, t + 1)"] if masses else [])
-    return (f"\n## Average of `{path}`\n\n{one['configurations']} configurations; lattice units; {ERRORS}. All digits: "
-            f"[{csv_name(path)}]({csv_name(path)}).\n\n" + table(head, lines))
+    return [section("Average of ", code(path)),
+            paragraph(f"{one['configurations']} configurations; lattice units; {ERRORS}. All digits: ", link(csv_name(path)),
+                      "."),
+            table(head, lines)]
 
 
 def single_means(tree, path=""):
@@ -102,9 +105,10 @@ def single_means(tree, path=""):
 def blocks_text(results):
     means = single_means(results.get("averages", {}).get("blocks", {}))
     if not means:
-        return ""
+        return []
     lines = [[path, one["configurations"], estimate(one["mean"], one["error"])] for path, one in means]
-    return f"\n## Averages of other results\n\n{ERRORS.capitalize()}.\n\n" + table(["", "configurations", "mean"], lines)
+    return [section("Averages of other results"), paragraph(ERRORS.capitalize() + "."),
+            table(["", "configurations", "mean"], lines)]
 
 
 def estimates(values):
@@ -116,16 +120,18 @@ def fits_text(results):
               estimates(fit["amplitudes"]), f"{fit['chi2']:.3g} / {fit['dof']}", "yes" if fit["correlated"] else "no"]
              for name, fit in results.get("fits", {}).items() if fit]
     if not lines:
-        return ""
-    return ("\n## Fits\n\nC(t) = sum over states of A (exp(-m t) + exp(-m (T - t))), of the correlator folded about T/2; "
-            f"{ERRORS}.\n\n" + table(["fit", "correlator", "t - t_source", "a m", "A", "chi^2 / dof", "correlated"], lines))
+        return []
+    return [section("Fits"),
+            paragraph("C(t) = sum over states of A (exp(-m t) + exp(-m (T - t))), of the correlator folded about T/2; "
+                      f"{ERRORS}."),
+            table(["fit", "correlator", "t - t_source", "a m", "A", "chi^2 / dof", "correlated"], lines)]
 
 
 def text(results):
     if "configurations" not in results:
-        return ""
+        return []
     return (configurations_text(results) + fits_text(results) +
-            "".join(average_text(*one) for one in averaged(results)) + blocks_text(results))
+            [block for one in averaged(results) for block in average_text(*one)] + blocks_text(results))
 
 
 def draw_band(axes, points, label):
@@ -139,10 +145,11 @@ def draw_band(axes, points, label):
     axes.errorbar(t, value, error, fmt="o", markersize=3, color=band.get_facecolor()[0][:3], label=label)
 
 
-def draw_fit(axes, name, fit):
+def draw_fit(axes, name, fit, color):
     """The mass of the lightest state over its window."""
     mass, window = fit["masses"][0], fit["window"]
-    color = axes.plot(window, [mass["value"]] * 2, "--", linewidth=1, label=f"fit {name}")[0].get_color()
+    axes.plot(window, [mass["value"]] * 2, "--", linewidth=1, color=color,
+              label=f"fit {name}: {estimate(mass['value'], mass['error'])}")
     error = mass["error"] or 0
     axes.fill_between(window, mass["value"] - error, mass["value"] + error, alpha=0.2, linewidth=0, color=color)
 
@@ -152,9 +159,37 @@ def known(one, offset):
             if mean is not None]
 
 
+def draw_plaquettes(results, save):
+    """Configuration by configuration, and their autocorrelation function if it is known."""
+    import matplotlib.pyplot as plt
+
+    mean = results["averages"].get("plaquette")
+    done = [(k, one["plaquette"]) for k, one in enumerate(results["configurations"], 1) if one.get("plaquette") is not None]
+    if not mean or len(done) < 2:
+        return
+    figure, (above, below) = plt.subplots(2, 1, figsize=(7, 7))
+    above.plot(*zip(*done), "o-", markersize=3, linewidth=0.8, label="configurations")
+    above.axhline(mean["mean"], color="black", linewidth=0.6, linestyle="--",
+                  label=f"mean {estimate(mean['mean'], mean['error'])}")
+    if mean["error"]:
+        above.axhspan(mean["mean"] - mean["error"], mean["mean"] + mean["error"], color="black", alpha=0.25, linewidth=0)
+    above.xaxis.get_major_locator().set_params(integer=True)
+    above.set(xlabel="configuration", ylabel="plaquette $\mathrm{Re\,tr}\,U_P / 3$")
+    legend_beside(above)
+    caption = f"Plaquette of each configuration, and its mean with {ERRORS}"
+    if draw_autocorrelation(below, [value for _, value in done], {**mean, "error": mean.get("gamma_error")}, "configurations"):
+        legend_beside(below)
+        caption += "; its autocorrelation function"
+    else:
+        below.remove()
+    save(figure, "plaquettes", caption)
+
+
 def draw(results, save):
     import matplotlib.pyplot as plt
 
+    if "configurations" in results:
+        draw_plaquettes(results, save)
     shown = [(path, one, masses) for path, one, masses in averaged(results) if masses]
     if not shown:
         return
@@ -162,9 +197,9 @@ def draw(results, save):
     for path, one, masses in shown:
         draw_band(above, [point for point in known(one, 0) if point[1] > 0], path)
         draw_band(below, known(masses, 0.5), path)
-    for name, fit in results.get("fits", {}).items():
+    for k, (name, fit) in enumerate(results.get("fits", {}).items(), len(shown)):
         if fit and any(path == fit["correlator"] for path, _, _ in shown):
-            draw_fit(below, name, fit)
+            draw_fit(below, name, fit, f"C{k % 10}")
     above.set(xlabel="$(t - t_\\mathrm{source}) / a$", ylabel="mean correlator $C(t)$ [lattice units]", yscale="log")
     below.set(xlabel="$(t - t_\\mathrm{source}) / a$", ylabel="effective mass $a\\, m_\\mathrm{eff}$")
     if len(shown) > 1:

@@ -17,15 +17,15 @@ def series(rows):
 
 def text(results):
     """GFLOP/s, a line for each form, a column for each T."""
-    out = ""
+    out = []
     for (kernel, *space), rows in series(results["kernels"]).items():
         extents = sorted({row["dims"][3] for row in rows})
         lines = []
         for name in dict.fromkeys(form(row) for row in rows):
             found = {row["dims"][3]: row for row in rows if form(row) == name}
             lines.append([name] + [f"{found[t]['gflops']:.4g}" if t in found else "-" for t in extents])
-        out += (f"\n### {kernel}, GFLOP/s on {lattice(space)} x T\n\n"
-                + module_report.table(["form", *(f"T = {t}" for t in extents)], lines))
+        out += [module_report.subsection(f"{kernel}, GFLOP/s on {lattice(space)} x T"),
+                module_report.table(["form", *(f"T = {t}" for t in extents)], lines)]
     return out
 
 

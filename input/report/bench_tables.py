@@ -1,9 +1,9 @@
-"""The tables of what `quadrille bench --json` wrote, as Markdown."""
+"""The tables of what `quadrille bench --json` wrote, as blocks of a page."""
 
 import bench_rates
 import module_report
 from bench_forms import form, lattice
-from tables import table
+from module_report import paragraph, section, subsection, table
 
 
 def is_bench(results):
@@ -17,14 +17,14 @@ def machines(rows):
 
 def kernels_text(results):
     rows, memory = results["kernels"], results["memory"]
-    out = (f"\n## Speed\n\nMemory, GB/s: read {memory['read_gbs']:.2f}, copy {memory['copy_gbs']:.2f}, triad "
-           f"{memory['triad_gbs']:.2f}. {machines(rows)}\n")
+    out = [section("Speed"), paragraph(f"Memory, GB/s: read {memory['read_gbs']:.2f}, copy {memory['copy_gbs']:.2f}, triad "
+                                       f"{memory['triad_gbs']:.2f}. {machines(rows)}")]
     for dims in dict.fromkeys(tuple(row["dims"]) for row in rows):
         lines = [[row["kernel"], form(row), f"{row['bytes_per_site']:.0f}", f"{row['seconds'] * 1e6:.1f}",
                   f"{row['gflops']:.2f}", f"{row['gbs']:.2f}", f"{row['fraction']:.3f}"]
                  for row in module_report.pick(rows, dims=list(dims))]
         head = ["kernel", "form", "bytes/site", "us", "GFLOP/s", "GB/s", "fraction"]
-        out += f"\n### {lattice(dims)}\n\n" + table(head, lines)
+        out += [subsection(lattice(dims)), table(head, lines)]
     return out + solvers_text(rows) + bench_rates.text(results)
 
 
@@ -38,23 +38,23 @@ def solvers_text(rows):
             lines += [[lattice(dims), name, row["kernel"], f"{row['operator_gflops']:.4g}", f"{row['gflops']:.4g}",
                        f"{row['gflops'] / row['operator_gflops']:.2f}"] for row in found]
     head = ["lattice", "form", "method", "operator, GFLOP/s", "method, GFLOP/s", "method / operator"]
-    return "\n### Methods against their operator\n\n" + table(head, lines) if lines else ""
+    return [subsection("Methods against their operator"), table(head, lines)] if lines else []
 
 
 def accuracy_text(rows):
-    out = ("\n## Accuracy of the hopping term\n\nDeviations from the product in extended precision, relative to its "
-           f"root mean square. {machines(rows)}\n")
+    out = [section("Accuracy of the hopping term"),
+           paragraph("Deviations from the product in extended precision, relative to its root mean square. "
+                     f"{machines(rows)}")]
     for dims in dict.fromkeys(tuple(row["dims"]) for row in rows):
         keys = ("smallest", "percent_10", "median", "percent_90", "largest")
         lines = [[form(row), *(f"{row[key]:.2e}" for key in keys)] for row in module_report.pick(rows, dims=list(dims))]
-        out += f"\n### {lattice(dims)}\n\n" + table(["form", "smallest", "10 %", "median", "90 %", "largest"], lines)
+        out += [subsection(lattice(dims)), table(["form", "smallest", "10 %", "median", "90 %", "largest"], lines)]
     return out
 
 
 def sections(results):
-    """[(Markdown, scripts of the figures that follow it)]."""
-    out = [("# Report\n" + (kernels_text(results) if "kernels" in results else ""),
-            (bench_rates,) if "kernels" in results else ())]
+    """[(blocks, scripts of the figures that follow them)]."""
+    out = [(kernels_text(results), (bench_rates,))] if "kernels" in results else []
     if results.get("accuracy"):
         import accuracy
 

@@ -1,6 +1,6 @@
 """Hadron correlators and their effective masses: a table, a CSV file and a figure."""
 
-from module_report import legend_beside, number, table
+from module_report import code, legend_beside, link, number, paragraph, section, table
 
 MASS = ("effective mass: from C(t)/C(t+1) = cosh(m (T/2-t)) / cosh(m (T/2-t-1)) of the correlator folded about T/2")
 
@@ -55,36 +55,65 @@ def correlator_text(name, entry):
     some = 4 if "pion" in entry else 3  # the others are in the CSV file
     head, lines = head[:some], [line[:some] for line in lines]
     if all(value is None for line in lines for value in line[2:]):
-        return f"\n## Correlators `{name}`\n\nNone: columns of the propagator have no solution.\n"
+        return [section("Correlators ", code(name)), paragraph("None: columns of the propagator have no solution.")]
     heads = {"t_after_source": "t - t_source", "effective_mass": "effective mass a m(t, t + 1)", "pion": "pion C(t)"}
     shown = [[*line[:2], *(number(value, ".6f" if "mass" in key else ".9e") for key, value in zip(head[2:], line[2:]))]
              for line in lines]
     others = f", with {', '.join(entry['channels'])} at each momentum" if "channels" in entry else ""
-    return (f"\n## Correlators `{name}`\n\nSource at t = {entry['source_time']}; lattice units; {MASS}. All digits"
-            f"{others}: [{csv_name(name)}]({csv_name(name)}).\n\n" + table([heads.get(key, key) for key in head], shown))
+    return [section("Correlators ", code(name)),
+            paragraph(f"Source at t = {entry['source_time']}; lattice units; {MASS}. All digits{others}: ",
+                      link(csv_name(name)), "."),
+            table([heads.get(key, key) for key in head], shown)]
 
 
 def text(results):
-    return "".join(correlator_text(name, entry) for name, entry in results.get("correlators", {}).items())
+    return [block for name, entry in results.get("correlators", {}).items() for block in correlator_text(name, entry)]
+
+
+def curves(results):
+    """{"mesons pion": (C(t), effective mass or None)} of every pion and every channel at rest, t after the source; one
+    curve, with all names, of what is the same."""
+    found = {}
+    for name, entry in results.get("correlators", {}).items():
+        of_time = columns(entry)
+        if "pion" in entry:
+            found[name if "channels" not in entry else f"{name} pion"] = (of_time["pion"], of_time["effective_mass"])
+        for key, values in of_time.items():
+            channel, *momentum = key.split(" ")
+            if momentum[:3] == ["0", "0", "0"] and momentum[3] == "re" and (channel != "pion" or "pion" not in entry):
+                found[f"{name} {channel}"] = (values, of_time.get(f"{channel} effective_mass"))
+    names = {}
+    for name, (values, _) in found.items():
+        names.setdefault(tuple(values), []).append(name)
+    return {", ".join(same): found[same[0]] for same in names.values()}
+
+
+def draw_curve(axes, values, offset, style, label):
+    """Of what is not positive the magnitude, hollow."""
+    known = [(t + offset, value) for t, value in enumerate(values) if value]
+    line, = axes.plot([t for t, _ in known], [abs(value) for _, value in known], style, markersize=3.5, linewidth=0.8,
+                      label=label if known else f"{label}: none")
+    negative = [(t, -value) for t, value in known if value < 0]
+    if negative:
+        axes.plot(*zip(*negative), "o", markersize=3.5, color=line.get_color(), markerfacecolor="white",
+                  label=f"{label}, negative")
 
 
 def draw(results, save):
     import matplotlib.pyplot as plt
 
-    found = {name: entry for name, entry in results.get("correlators", {}).items() if "pion" in entry}
+    found = curves(results)
     if not found:
         return
     figure, (above, below) = plt.subplots(2, 1, figsize=(6, 8))
-    for name, entry in found.items():
-        of_time = columns(entry)
-        for axes, key, offset in ((above, "pion", 0), (below, "effective_mass", 0.5)):
-            points = [(t + offset, value) for t, value in enumerate(of_time[key]) if value is not None and value > 0]
-            axes.plot(*(zip(*points) if points else ([], [])), "o-" if axes is above else "o", markersize=3,
-                      label=name if points else f"{name}: none")
-    above.set(xlabel="$(t - t_\\mathrm{source}) / a$", ylabel="pion correlator $C(t)$ [lattice units]", yscale="log")
+    for name, (values, masses) in found.items():
+        draw_curve(above, values, 0, "o-", name)
+        if masses:
+            draw_curve(below, masses, 0.5, "o", name)
+    above.set(xlabel="$(t - t_\\mathrm{source}) / a$", ylabel="correlator $|C(t)|$ [lattice units]", yscale="log")
     below.set(xlabel="$(t - t_\\mathrm{source}) / a$", ylabel="effective mass $a\\, m_\\mathrm{eff}$")
-    if len(found) > 1:
+    if len(found) > 1 or any(value and value < 0 for values, _ in found.values() for value in values):
         legend_beside(above)
         legend_beside(below)
-    save(figure, "pions", f"Pion correlators, and their {MASS}, drawn at t + 1/2. One gauge configuration: no error "
-         "bars")
+    save(figure, "correlators", f"Correlators at rest, and their {MASS}, drawn at t + 1/2. One gauge configuration: no "
+         "error bars")

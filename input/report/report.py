@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Tables (Markdown) and figures of a results.json, or of a JSON file of `quadrille bench`. `quadrille report` calls it;
+"""A page, as Markdown and as HTML, of a results.json or of a JSON file of `quadrille bench`. `quadrille report` calls it;
 Python 3 is all that the tables need.
 
-    python3 report.py RESULTS.json... --out DIR --modules FOLDER... [--format svg|png]
+    python3 report.py RESULTS.json... --out DIR --modules FOLDER... [--format svg|png] [--memory BENCH.json]
 
-Writes DIR/report.md, the figures that it shows, and a CSV file of each correlator with all its digits. Figures need
-matplotlib (Debian: python3-matplotlib); without it there are tables only, which is said on standard error. Each kind of
-figure is a file of its own, with `draw(results, save)`; `tables.sections` says where in the report it is shown. Several
-results are solver studies on several configurations, whose means are shown. Modules
-of Quadrille have their scripts in the FOLDERs, of which the first holds module_report.py, which says what is in a script.
+Writes DIR/report.html, a file that needs no other, and the same as DIR/report.md with the figures that it shows; a CSV
+file of each correlator with all its digits. Figures need matplotlib (Debian: python3-matplotlib); without it there are
+tables only, which is said on standard error. `tables.sections` gives the page as blocks, and says where which figures
+follow: each kind is a file of its own, with `draw(results, save)`. Several results are solver studies on several
+configurations, whose means are shown. Modules of Quadrille have their scripts in the FOLDERs, of which the first holds
+module_report.py, which says what blocks there are and what is in a script.
 """
 
 import argparse
@@ -23,13 +24,9 @@ sys.dont_write_bytecode = True  # the scripts may lie where the user may not wri
 DEBIAN_PYTHON = "/usr/bin/python3"
 
 
-def have_matplotlib():
-    return importlib.util.find_spec("matplotlib") is not None
-
-
 def try_debian_python():
     """A python3 that comes first on PATH may not see what Debian installed: go on with Debian's own, once."""
-    if not have_matplotlib() and os.path.exists(DEBIAN_PYTHON) and "QUADRILLE_REPORT_AGAIN" not in os.environ:
+    if not importlib.util.find_spec("matplotlib") and os.path.exists(DEBIAN_PYTHON) and "QUADRILLE_REPORT_AGAIN" not in os.environ:
         if os.path.realpath(sys.executable) != os.path.realpath(DEBIAN_PYTHON):
             os.environ["QUADRILLE_REPORT_AGAIN"] = "1"
             os.execv(DEBIAN_PYTHON, [DEBIAN_PYTHON] + sys.argv)
@@ -48,30 +45,6 @@ def scripts_of_modules(folders):
             spec.loader.exec_module(script)
             scripts.append(script)
     return scripts
-
-
-def figures_of(folder, form):
-    """A function that draws all figures of a script into the folder and returns the Markdown that shows them."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    matplotlib.rcParams["svg.hashsalt"] = "quadrille"  # the same results give the same file
-    import matplotlib.pyplot as plt
-
-    def draw(script, results):
-        shown = []
-
-        def save(figure, name, caption):
-            file = f"{name}.{form}"
-            metadata = {"Date": None} if form == "svg" else None
-            figure.savefig(os.path.join(folder, file), metadata=metadata, bbox_inches="tight", dpi=150)
-            plt.close(figure)
-            shown.append(f"\n![{caption}]({file})\n\n{caption}.\n")
-
-        script.draw(results, save)
-        return "".join(shown)
-
-    return draw
 
 
 def write(folder, file, text):
@@ -95,22 +68,40 @@ def read(path, is_bench):
     return results
 
 
+def memory_in(bench):
+    """The rates of the memory that `quadrille bench` measured."""
+    memory = bench.get("memory")
+    if not isinstance(memory, dict) or not isinstance(memory.get("read_gbs"), float) or memory["read_gbs"] <= 0:
+        raise ValueError("it has no rates of the memory: give what `quadrille bench memory --json FILE` wrote")
+    return memory
+
+
+def name_of(paths):
+    """The folder of a results.json, or the name of a file of bench."""
+    folder, file = os.path.split(os.path.abspath(paths[0]))
+    return (os.path.basename(folder) if file == "results.json" else file) + (" and others" if len(paths) > 1 else "")
+
+
 def main():
     parser = argparse.ArgumentParser(description="Tables and figures of a results.json or of bench")
     parser.add_argument("results", nargs="+")
     parser.add_argument("--out", required=True)
     parser.add_argument("--modules", nargs="*", default=[])
     parser.add_argument("--format", choices=("svg", "png"), default="svg")
+    parser.add_argument("--memory")
     args = parser.parse_args()
     try_debian_python()
     sys.path += args.modules[:1]
-    averages, bench_tables, correlators, tables = (importlib.import_module(name)
-                                         for name in ("averages", "bench_tables", "correlators", "tables"))
+    averages, bench_tables, correlators, figures, html_page, markdown_page, tables = (
+        importlib.import_module(name)
+        for name in ("averages", "bench_tables", "correlators", "figures", "html_page", "markdown_page", "tables"))
     scripts = scripts_of_modules(args.modules)
     several = []
     try:
         for path in args.results:
             several.append(read(path, bench_tables.is_bench))
+        path = args.memory
+        memory = memory_in(read(path, bench_tables.is_bench)) if path else None
     except (OSError, ValueError) as error:
         print(f"quadrille: error: {path}: {error}", file=sys.stderr)
         return 1
@@ -122,28 +113,32 @@ def main():
                 raise configurations.Different("the same results are given twice")
             results = configurations.merged(several)
         os.makedirs(args.out, exist_ok=True)
-        draw = figures_of(args.out, args.format) if have_matplotlib() else lambda script, results: ""
+        draw = figures.figures_of(args.out, args.format)
         if len(several) > 1:
             sections, files = tables.sections_of_configurations(results), {}
         elif bench_tables.is_bench(results):
             sections, files = bench_tables.sections(results), {}
         else:
-            sections = tables.sections(results, scripts)
+            sections = tables.sections(results, scripts, memory)
             files = {**correlators.csv_files(results), **averages.csv_files(results)}
-        text = ""
-        for said, figures in sections:
-            text += said + "".join(draw(script, results) for script in figures)
-        for file, content in {**files, "report.md": text}.items():
+        blocks = [tables.TITLE]
+        for said, drawn in sections:
+            blocks += said
+            for script in drawn:
+                blocks += draw(script, results)
+        files["report.md"] = markdown_page.page(blocks)
+        files["report.html"] = html_page.page(blocks, f"Report: {name_of(args.results)}")
+        for file, content in files.items():
             path = write(args.out, file, content)
     except (OSError, configurations.Different) as error:
         print(f"quadrille: error: {error}", file=sys.stderr)
         return 1
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         reason = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         print(f"quadrille: error: {paths}: damaged, or written by another version ({reason}): run the job again to "
               "rewrite it (with --force if restart.json is damaged too)", file=sys.stderr)
         return 1
-    if not have_matplotlib():
+    if not figures.have_matplotlib():
         print("quadrille: warning: no figures: Python has no matplotlib (Debian: python3-matplotlib); "
               "only tables are written", file=sys.stderr)
     print(path)

@@ -1,15 +1,21 @@
-"""The tables of a report, as Markdown."""
+"""What a report says, as blocks of a page, and where its figures follow."""
 
 import averages
 import correlators
 import critical_mass
+import kernels
 import phases
+import solve_history
 import study
 import study_history
 import study_iterations
 import study_times
 import timing
-from module_report import number, pick, table, values
+from job_text import job_text
+from module_report import (Heading, bullets, code, listing, number, paragraph, pick, section, subsection, table,
+                           values)
+
+TITLE = Heading(1, ("Report",))
 
 
 def count(value):
@@ -91,7 +97,9 @@ def statements(rows):
         out.append("Rows in mixed precision where uniform double converges: "
                    + (f"{len(mixed)}, all of them converge." if not failed else
                       f"{len(mixed)}, of which {len(failed)} do not converge:"))
-    out += [f"- {row['solver']} {study.way_name(row)}, mass {row['mass']:g}: {row['stop_reason']}." for row in failed]
+    if failed:
+        out.append(bullets(*(f"{row['solver']} {study.way_name(row)}, mass {row['mass']:g}: {row['stop_reason']}."
+                             for row in failed)))
     lightest = min(values(rows, "mass"), default=None)
     for row in pick(rows, mass=lightest, scheme="defect", converged=True):
         twin = pick(rows, **{**{key: row[key] for key in ("mass", "tolerance", "solver", "inner", "delta")},
@@ -100,7 +108,7 @@ def statements(rows):
             out.append(f"At mass {lightest:g} {row['solver']} with {study.inner_name(row['inner'])}, delta "
                        f"{row['delta']:g}: {count(row['iterations'])} iterations by defect correction, "
                        f"{count(twin[0]['iterations'])} with reliable updates.")
-    return "".join(f"{line}\n" if line.startswith("-") else f"\n{line}\n" for line in out)
+    return [paragraph(said) if isinstance(said, str) else said for said in out]
 
 
 def study_text(name, one):
@@ -108,43 +116,33 @@ def study_text(name, one):
     sources = f"{rows[0]['sources']} {one['source']} source{'' if rows[0]['sources'] == 1 else 's'}"
     over = f"means over the sources and {rows[0]['configurations']} configurations, with standard errors of the latter" \
         if "configurations" in rows[0] else "means over the sources"
-    out = f"\n## Solver study `{name}`\n\n{sources}; {over}.\n"
+    out = [section("Solver study ", code(name)), paragraph(f"{sources}; {over}.")]
     for solver, tolerance, mine in study.systems(rows):
-        out += (f"\n### {solver}, tolerance {tolerance:g}\n\nIterations until convergence; in brackets the reliable "
-                f"updates, or the cycles of defect correction.\n\n" + by_mass(mine, iterations_cell))
+        out += [subsection(f"{solver}, tolerance {tolerance:g}"),
+                paragraph("Iterations until convergence; in brackets the reliable updates, or the cycles of defect correction."),
+                by_mass(mine, iterations_cell)]
         if any(len(row["deltas"]) > 1 for row in mine):
-            out += "\nOf a row with several deltas the solves are identical, because the solver limits delta.\n"
-        out += ("\nIterations relative to double: the ratio to those of uniform double with the same method.\n\n"
-                + by_mass([row for row in mine if row["scheme"] != "uniform"], relative_cell))
-        out += ("\nTime to solution, speed-up over uniform double with the same method, speed.\n\n"
-                + by_mass(mine, times_cell))
+            out.append(paragraph("Of a row with several deltas the solves are identical, because the solver limits delta."))
+        out += [paragraph("Iterations relative to double: the ratio to those of uniform double with the same method."),
+                by_mass([row for row in mine if row["scheme"] != "uniform"], relative_cell),
+                paragraph("Time to solution, speed-up over uniform double with the same method, speed."),
+                by_mass(mine, times_cell)]
     for tolerance in values(rows, "tolerance"):
-        out += (f"\n### With the fastest delta of each, tolerance {tolerance:g}\n\n"
-                + best_times([(solver, mine) for solver, of, mine in study.systems(rows) if of == tolerance]))
-    return out + "\n### Summary\n" + statements(rows)
-
-
-def solves_text(solves):
-    lines = []
-    for task in values(solves, "task"):
-        mine = pick(solves, task=task)
-        residuals = [row["residual"] for row in mine if row["residual"] is not None]
-        lines.append([task, f"{mine[0]['mass']:g}", mine[0]["solver"], mine[0]["scheme"], len(mine),
-                      sum(1 for row in mine if row["converged"]), sum(row["iterations"] for row in mine),
-                      number(max(residuals, default=None), ".2e"), f"{sum(row['seconds'] for row in mine):.3g}"])
-    head = ["task", "mass", "method", "scheme", "solves", "converged", "iterations", "largest residual", "seconds"]
-    return "\n## Solves\n\n" + table(head, lines)
+        out += [subsection(f"With the fastest delta of each, tolerance {tolerance:g}"),
+                best_times([(solver, mine) for solver, of, mine in study.systems(rows) if of == tolerance])]
+    return out + [subsection("Summary"), *statements(rows)]
 
 
 def critical_text(name, fit):
     lines = [[point["mesons"], f"{point['mass']:g}", number(point["pion_mass"], ".5f"),
               number(point["pion_mass_spread"], ".5f"), number(point["pion_mass_squared"], ".5f")]
              for point in fit["points"]]
-    return (f"\n## Critical mass `{name}`\n\nm_c = {number(fit['critical_mass'], '.5f')} +- "
-            f"{number(fit['critical_mass_spread'], '.5f')} (no statistical error: one configuration), kappa_c = "
-            f"{number(fit['critical_kappa'], '.6f')}; pions fitted for t = {fit['window'][0]} to {fit['window'][1]}; "
-            f"maximum deviation from the fit: {number(fit.get('largest_deviation'), '.2g')} in the squared mass.\n\n"
-            + table(["mesons", "mass", "pion mass", "+- (half the range)", "squared"], lines))
+    facts = (f"m_c = {number(fit['critical_mass'], '.5f')} +- {number(fit['critical_mass_spread'], '.5f')} (no statistical "
+             f"error: one configuration), kappa_c = {number(fit['critical_kappa'], '.6f')}; pions fitted for t = "
+             f"{fit['window'][0]} to {fit['window'][1]}; maximum deviation from the fit: "
+             f"{number(fit.get('largest_deviation'), '.2g')} in the squared mass.")
+    return [section("Critical mass ", code(name)), paragraph(facts),
+            table(["mesons", "mass", "pion mass", "+- (half the range)", "squared"], lines)]
 
 
 def flat(value, name=""):
@@ -156,7 +154,7 @@ def flat(value, name=""):
 
 def other_tasks_text(results, scripts):
     """What tasks of modules whose scripts do not show it say under their own names."""
-    out = ""
+    out = []
     shown = {task for script in scripts for task in getattr(script, "TASKS", ())}
     for task in results["job"]["run"]:
         if task["task"] in shown:
@@ -164,7 +162,7 @@ def other_tasks_text(results, scripts):
         values = flat(results[task["name"]]) if isinstance(results.get(task["name"]), dict) else []
         if values:
             lines = [[name, f"{value:.12g}" if isinstance(value, float) else number(value, "")] for name, value in values]
-            out += f"\n## Task `{task['name']}` ({task['task']})\n\n" + table(["", "value"], lines)
+            out += [section("Task ", code(task["name"]), f" ({task['task']})"), table(["", "value"], lines)]
     return out
 
 
@@ -192,41 +190,51 @@ def timing_text(results):
     """Of all runs of the job."""
     parts = phases.parts(results)
     if not parts:
-        return ""
-    memory = results.get("memory", {})
-    return (f"\n## Time{phases.of_runs(results)}\n\n" + table([*(name for name, _ in parts), "total"],
-                                   [[f"{seconds:.3g} s" for _, seconds in parts] +
-                                    [f"{results['timing']['total']:.3g} s"]])
-            + (f"\nPeak memory: {gigabytes(memory['host_peak'])} on the host, {gigabytes(memory['backend_peak'])} for the "
-               "backend's fields.\n" if memory else ""))
+        return []
+    out = [section("Time", phases.of_runs(results)),
+           table([*(name for name, _ in parts), "total"],
+                 [[f"{seconds:.3g} s" for _, seconds in parts] + [f"{results['timing']['total']:.3g} s"]])]
+    memory = results.get("memory")
+    if memory:
+        out.append(paragraph(f"Peak memory: {gigabytes(memory['host_peak'])} on the host, "
+                             f"{gigabytes(memory['backend_peak'])} for the backend's fields."))
+    return out
+
+
+def program_text(results):
+    return (f"Quadrille {results['version']}, backend {results['backend']}, instruction set {results['isa']}, threads: "
+            f"{results['threads']}.")
+
+
+def each(text_of, found):
+    """The blocks of all of `found`, which are (name, results)."""
+    return [block for name, one in found for block in text_of(name, one)]
 
 
 def sections_of_configurations(results):
     """As sections(), of the studies in what configurations.merged() gives."""
     dims = " x ".join(str(extent) for extent in results["lattice"]["dims"])
-    head = (f"# Report\n\nQuadrille {results['version']}, backend {results['backend']}, instruction set {results['isa']}, "
-            f"threads: {results['threads']}. Gauge fields of {dims}:\n\n")
     lines = [[gauge.get("file") or gauge.get("format") or "-", number(gauge.get("plaquette"), ".9f")]
              for gauge in results["gauges"]]
-    studies = "".join(study_text(name, one) for name, one in study.studies(results))
-    return [(head + table(["file", "plaquette"], lines), ()), (studies, (study_iterations, study_times))]
+    head = [paragraph(f"{program_text(results)} Gauge fields of {dims}:"), table(["file", "plaquette"], lines)]
+    return [(head, ()), (each(study_text, study.studies(results)), (study_iterations, study_times))]
 
 
-def sections(results, scripts):
-    """[(Markdown, scripts of the figures that follow it)]: results first, then how they were obtained. `scripts`: of
-    modules."""
-    head = (f"# Report\n\nQuadrille {results['version']}, backend {results['backend']}, instruction set "
-            f"{results['isa']}, threads: {results['threads']}.{gauge_text(results)}\n")
-    masses = "".join(critical_text(name, fit) for name, fit in results.get("critical_masses", {}).items())
-    studies = "".join(study_text(name, one) for name, one in study.studies(results))
-    out = [(head, ()), (averages.text(results), (averages,)), (correlators.text(results), (correlators,)), (masses, (critical_mass,)),
-           (studies, (study_iterations, study_times, study_history))]
-    out += [(script.text(results) if hasattr(script, "text") else "", (script,) if hasattr(script, "draw") else ())
+def sections(results, scripts, memory=None):
+    """[(blocks, scripts of the figures that follow them)]: results first, then how they were obtained. `scripts`: of
+    modules. `memory`: rates of quadrille bench memory."""
+    out = [([paragraph(program_text(results) + gauge_text(results))], ()),
+           (averages.text(results), (averages,)),
+           (correlators.text(results), (correlators,)),
+           (each(critical_text, results.get("critical_masses", {}).items()), (critical_mass,)),
+           (each(study_text, study.studies(results)), (study_iterations, study_times, study_history))]
+    out += [(script.text(results) if hasattr(script, "text") else [], (script,) if hasattr(script, "draw") else ())
             for script in scripts]
     out.append((other_tasks_text(results, scripts), ()))
     if results.get("solves"):
-        out.append((solves_text(results["solves"]), ()))
+        out.append((kernels.text(results["solves"], memory), (solve_history,)))
     out.append((timing_text(results), (timing,)))
     if results.get("warnings"):
-        out.append(("\n## Warnings\n\n" + "".join(f"- {warning}\n" for warning in results["warnings"]), ()))
+        out.append(([section("Warnings"), bullets(*results["warnings"])], ()))
+    out.append(([section("Job"), listing("The job with all defaults", job_text(results["job"]))], ()))
     return out

@@ -22,15 +22,13 @@ Parameter batch_parameter(const std::string& what) {
   batch.choices = {"auto"};
   batch.minimum = 1;
   batch.maximum = 1024;
+  batch.whole = true;
   return batch;
 }
 
 std::optional<int> batch_of(const Parameters& parameters) {
   const std::optional<double> batch = parameters.number("batch");
-  if (!batch) return std::nullopt;
-  if (*batch == std::floor(*batch)) return int(*batch);
-  throw Error(ErrorCode::invalid_input, fmt::format("batch: expected auto or a whole number, got {}", *batch),
-              parameters.where("batch"));
+  return batch ? std::optional<int>(int(*batch)) : std::nullopt;
 }
 
 namespace {

@@ -24,6 +24,7 @@ Json kernels_json(const std::vector<KernelRecord>& kernels) {
     one["instruction_set"] = kernel.isa;
     one["bytes_per_site"] = kernel.bytes_per_site;
     one["calls"] = kernel.calls;
+    one["sites"] = kernel.sites;
     one["seconds"] = kernel.seconds > 0 ? Json(kernel.seconds) : Json(nullptr);  // a GPU's are not measured one by one
     out.push_back(std::move(one));
   }

@@ -90,6 +90,18 @@ TEST(Parameters, ANumberOrAWord) {
   EXPECT_EQ(one_error("{delta: much}", rules),
             "job.yaml:1:1: 'delta' must be auto, none or a real number such as 0, got 'much'");
   EXPECT_EQ(one_error("{delta: -1}", rules), "job.yaml:1:1: 'delta' must be >= 0, got -1");
+  const ParameterTable whole{.name = "task t",
+                             .parameters = {{.name = "batch",
+                                             .type = Type::number_or_word,
+                                             .default_text = "auto",
+                                             .minimum = 1,
+                                             .whole = true,
+                                             .choices = {"auto"}}}};
+  EXPECT_EQ(resolve(whole, block("{batch: 12}"), errors).number("batch"), 12);
+  EXPECT_EQ(one_error("{batch: 2.5}", whole),
+            "job.yaml:1:1: 'batch' must be auto or a whole number such as 1, got '2.5'");
+  EXPECT_EQ(one_error("{batch: many}", whole),
+            "job.yaml:1:1: 'batch' must be auto or a whole number such as 1, got 'many'");
   EXPECT_EQ(one_error("{delta: 1, target: 2}", rules), "job.yaml:1:2: 'target' is used only with delta: auto");
 }
 

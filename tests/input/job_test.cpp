@@ -4,6 +4,7 @@
 #include "input/job/document.h"
 #include "input/job/help_search.h"
 #include "input/job/overrides.h"
+#include "input/job/schema.h"
 #include "input/run/outputs.h"
 #include "input/run/progress.h"
 #include "modules/shared/plugin/results_blocks.h"
@@ -108,7 +109,7 @@ TEST_F(JobTest, GaugeSaveIsAFileOrAMap) {
   EXPECT_THAT(errors_of(start + "''}\n"), HasSubstr("job.yaml:1:48: 'gauge.save.file' must be"));
   EXPECT_THAT(errors_of(start + "results.json}\n"), HasSubstr("job.yaml:1:48: 'results.json' holds the results"));
   const Json schema = job_schema()["properties"]["gauge"]["properties"]["save"]["anyOf"];
-  EXPECT_EQ(schema[0]["type"], "string");
+  EXPECT_EQ(schema[0]["type"][0], "string");
   EXPECT_EQ(schema[1]["required"], Json::array({"file"}));
 }
 

@@ -399,7 +399,7 @@ class Reports(ProgramTest):
         self.assertEqual(process.returncode, 0, process.stderr)
         self.assertIn("no matplotlib", process.stderr)
         self.assertEqual(sorted(os.listdir(self.path("out/report"))),
-                         sorted(["report.md", *(f"correlator_pion{mass}.csv" for mass in self.MASSES)]))
+                         sorted(["report.html", "report.md", *(f"correlator_pion{mass}.csv" for mass in self.MASSES)]))
         with open(self.path("out/report/report.md")) as stream:
             said = stream.read()
         rows = results["studies"]["study"]["rows"]
@@ -425,15 +425,20 @@ class Reports(ProgramTest):
         """"At most -13.5 % more" and "of 4 rows 4 do" say nothing."""
         sys.path[:0] = [os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", folder)
                         for folder in ("modules/shared/report", "input/report")]
+        import markdown_page
         import tables
+
+        def said(rows):
+            return markdown_page.page(tables.statements(rows))
+
         row = {"mass": 0.1, "tolerance": 1e-8, "solver": "cg", "scheme": "uniform", "outer": "double 12", "inner": None,
                "delta": None, "converged": True, "iterations": 100, "iteration_ratio": 1.0, "stop_reason": "converged"}
         mixed = {**row, "scheme": "reliable", "inner": "single 12", "delta": 0.1, "iterations": 86.5, "iteration_ratio": 0.865}
-        self.assertIn("need at least 13.5 % fewer iterations than uniform double", tables.statements([row, mixed]))
-        self.assertIn("uniform double converges: 1, all of them converge.", tables.statements([row, mixed]))
+        self.assertIn("need at least 13.5 % fewer iterations than uniform double", said([row, mixed]))
+        self.assertIn("uniform double converges: 1, all of them converge.", said([row, mixed]))
         failed = {**mixed, "converged": False, "iteration_ratio": None, "stop_reason": "stagnated"}
-        self.assertIn("uniform double converges: 1, of which 1 do not converge:\n", tables.statements([row, failed]))
-        self.assertNotIn("mixed precision", tables.statements([row]))
+        self.assertIn("uniform double converges: 1, of which 1 do not converge:\n\n- cg", said([row, failed]))
+        self.assertNotIn("mixed precision", said([row]))
 
     def said(self, results, *args, env=None):
         """What a report says of these results."""
@@ -526,7 +531,7 @@ class Reports(ProgramTest):
         self.assertIn("3 configurations, with standard errors of the latter", said)
         if python:
             self.assertEqual(sorted(os.listdir(self.path("all"))),
-                             ["report.md", "study_iterations.svg", "study_times.svg"])
+                             ["report.html", "report.md", "study_iterations.svg", "study_times.svg"])
         for rows in zip(*studies):
             iterations, ratios = ([row[key] for row in rows] for key in ("iterations", "iteration_ratio"))
             mean, error = np.mean(iterations), np.std(iterations, ddof=1) / np.sqrt(3)
@@ -601,7 +606,8 @@ class Reports(ProgramTest):
             histories = {f"study_history_{solver}_-0.1_{tolerance}.{form}"
                          for solver in ("cg", "bicgstab") for tolerance in ("1e-08", "1e-11")}
             self.assertEqual(drawn, histories | {f"{name}.{form}" for name in (
-                "study_iterations", "study_times", "pions", "critical_mass_pion_mass", "timing")})
+                "study_iterations", "study_times", "correlators", "critical_mass_pion_mass", "timing",
+                *(f"residuals_quark{mass}" for mass in self.MASSES))})
             with open(os.path.join(out, "report.md")) as stream:
                 said = stream.read()
             for name in drawn:
@@ -631,9 +637,9 @@ for name, figure in figures.items():
         labels = [axis.get_tightbbox(renderer) for axis in (axes.xaxis, axes.yaxis)]
         bars = [bar.get_window_extent() for bar in axes.patches]
         assert not any(legend.overlaps(box) for box in labels + bars if box is not None), name
-if "pions" in figures:
+if "correlators" in figures:
     extent = len(next(iter(results["correlators"].values()))["pion"])
-    for axes, last in zip(figures["pions"].axes, (extent - 1, extent / 2 - 0.5)):
+    for axes, last in zip(figures["correlators"].axes, (extent - 1, extent / 2 - 0.5)):
         assert last < axes.get_xlim()[1] < 1.1 * last, axes.get_xlim()
 if "critical_mass_pion_mass" in figures:
     fit, axes = results["critical_masses"]["critical_mass"], figures["critical_mass_pion_mass"].axes[0]

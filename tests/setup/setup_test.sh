@@ -177,14 +177,14 @@ stub id 'echo 0'
 stub python3 'exit 0'
 stub dpkg-query 'for word in "$@"; do [[ $word == -* || $word == python3-matplotlib ]] || echo "$word installed"; done; exit 1'
 mkdir -p "$tree/build"
-printf '#!/bin/bash\n[ "$1" != report ] || echo "$2/report/report.md"\n' >"$tree/build/quadrille"
+printf '#!/bin/bash\n[ "$1" != report ] || echo "$2/report/report.html"\n' >"$tree/build/quadrille"
 chmod +x "$tree/build/quadrille"
 output=$(cd / && CXX='' CALLS=$work/calls QUADRILLE_OS_RELEASE=$work/os-release PATH=$work/bin:/usr/bin:/bin "$tree/quickstart" 2>&1)
 status=$?
 calls=$(grep '^apt-get' "$work/calls")
 check "quickstart: ends well" [ "$status" -eq 0 ]
 check "quickstart: installs matplotlib" has "$calls" "install --yes --no-install-recommends python3-matplotlib"
-check "quickstart: ends with the path of a report" has "$(tail -n 1 <<<"$output")" "/a tree/build/quickstart/propagator/report/report.md"
+check "quickstart: ends with the path of a report" has "$(tail -n 1 <<<"$output")" "/a tree/build/quickstart/propagator/report/report.html"
 
 [ "$failures" -eq 0 ] && echo "setup: all as it should be"
 exit "$((failures > 0))"

@@ -6,9 +6,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -76,19 +79,52 @@ class NerscHeader {
   std::uint64_t bytes_ = 0;
 };
 
+enum class ByteOrder { little, big, not_said };
+
 struct NumberFormat {
   const char* name;
   int bits;
-  bool big_endian;
+  ByteOrder order;
 };
-constexpr NumberFormat number_formats[] = {{"IEEE32", 32, false}, {"IEEE32BIG", 32, true}, {"IEEE32LITTLE", 32, false},
-                                           {"IEEE64", 64, false}, {"IEEE64BIG", 64, true}, {"IEEE64LITTLE", 64, false}};
+constexpr NumberFormat number_formats[] = {
+    {"IEEE32", 32, ByteOrder::not_said}, {"IEEE32BIG", 32, ByteOrder::big}, {"IEEE32LITTLE", 32, ByteOrder::little},
+    {"IEEE64", 64, ByteOrder::not_said}, {"IEEE64BIG", 64, ByteOrder::big}, {"IEEE64LITTLE", 64, ByteOrder::little}};
+
+/// How far the first row of the first link is from having the norm 1 in this byte order.
+double deviation_of_first_row(const InputFile& file, std::uint64_t byte, int bits, ByteOrder order) {
+  constexpr std::size_t count = 6;
+  std::array<char, count * sizeof(double)> bytes;
+  const std::size_t width = std::size_t(bits) / 8;
+  file.read(byte, bytes.data(), count * width);
+  double norm2 = 0;
+  for (std::size_t k = 0; k < count; ++k) {
+    char* const word = bytes.data() + k * width;
+    if (order == ByteOrder::big) std::reverse(word, word + width);
+    double number = 0;
+    if (float narrow; bits == 32) {
+      std::memcpy(&narrow, word, width);
+      number = narrow;
+    } else {
+      std::memcpy(&number, word, width);
+    }
+    norm2 += number * number;
+  }
+  return std::isnan(norm2) ? std::numeric_limits<double>::infinity() : std::fabs(norm2 - 1);
+}
+
+/// Without BIG or LITTLE programs disagree on the order (that of the writer's machine, or big-endian): the links tell.
+bool is_big_endian(const InputFile& file, std::uint64_t byte, const NumberFormat& numbers) {
+  if (numbers.order != ByteOrder::not_said) return numbers.order == ByteOrder::big;
+  return deviation_of_first_row(file, byte, numbers.bits, ByteOrder::big) <
+         deviation_of_first_row(file, byte, numbers.bits, ByteOrder::little);
+}
 
 /// What the header says of the numbers after it.
 struct NerscLinks {
   HeaderExtents dims{};
   int rows = 0;
   NumberFormat numbers{};
+  bool big_endian = false;
 };
 
 NerscLinks links_of(const InputFile& file, const NerscHeader& header) {
@@ -108,6 +144,7 @@ NerscLinks links_of(const InputFile& file, const NerscHeader& header) {
   links.numbers = *found;
   links.dims = header.extents();
   check_links_size(file, header.bytes(), links.dims, 6 * links.rows, links.numbers.bits);
+  links.big_endian = is_big_endian(file, header.bytes(), links.numbers);
   return links;
 }
 
@@ -152,7 +189,10 @@ HeaderLines nersc_header(const InputFile& file) {
   HeaderLines lines = {
       {"content", fmt::format("gauge field ({} rows of each link)", links.rows == 3 ? "three" : "two")},
       {"dims", extents_line(links.dims)},
-      {"precision", fmt::format("{} bits ({})", links.numbers.bits, links.numbers.name)}};
+      {"precision", fmt::format("{} bits ({}{})", links.numbers.bits, links.numbers.name,
+                                links.numbers.order != ByteOrder::not_said ? ""
+                                : links.big_endian                         ? ", by its links big-endian"
+                                                                           : ", by its links little-endian")}};
   constexpr std::pair<const char*, const char*> shown[] = {{"ensemble", "ENSEMBLE_ID"},
                                                            {"label", "ENSEMBLE_LABEL"},
                                                            {"sequence", "SEQUENCE_NUMBER"},
@@ -180,7 +220,7 @@ GaugeFileInfo nersc_gauge(const InputFile& file) {
   info.format = "nersc";
   info.precision = links.numbers.bits;
   info.dims = even_dims(file, links.dims);
-  info.plain = {.data_byte = header.bytes(), .rows = links.rows, .big_endian = links.numbers.big_endian};
+  info.plain = {.data_byte = header.bytes(), .rows = links.rows, .big_endian = links.big_endian};
   info.checksum.kind = ChecksumKind::nersc;
   if (const std::optional<std::uint32_t> sum = sum_of(header)) {
     info.checksum.state = ChecksumVerdict::State::ok;  // judged when the links are read

@@ -1,8 +1,8 @@
 // NERSC archives of gauge fields: BEGIN_HEADER, lines KEY = VALUE, END_HEADER, then the links (plain_links.h).
 //
 // DATATYPE 4D_SU3_GAUGE stores the first two rows of each link, 4D_SU3_GAUGE_3x3 all three. FLOATING_POINT IEEE32 or
-// IEEE64, with BIG or LITTLE; without, little-endian. CHECKSUM: the sum of the 32-bit words modulo 2^32. PLAQUETTE and
-// LINK_TRACE: averages of Re tr / 3.
+// IEEE64, with BIG or LITTLE; without, in the order in which the first row of links has the norm 1. CHECKSUM: the sum
+// of the 32-bit words modulo 2^32. PLAQUETTE and LINK_TRACE: averages of Re tr / 3.
 #pragma once
 
 #include "input/files/file_headers.h"

@@ -1,6 +1,6 @@
 """Tables and figures of the tasks `block_multiply`, `density_matrix`, `matrix_function` and `scf_model`."""
 
-from module_report import legend_beside, plain_numbers, table
+from module_report import code, legend_beside, paragraph, plain_numbers, section, table
 
 TASKS = ("density_matrix", "scf_model")
 
@@ -56,18 +56,20 @@ def product_text(name, one):
         where = f"on a GPU and on the CPU, {one['isa']}" if one["backend"] == "cuda" else one["isa"]
     else:
         where = "on a GPU" if one["backend"] == "cuda" else f"threads: {one['threads']}, {one['isa']}"
-    return (f"\n## Products `{name}`\n\nBlocks of {sizes}, eps {one['eps']:g}, {where}. `index` is the share of the time "
-            "spent on finding the blocks of C; flops count the blocks that are multiplied.\n\n" + table(head, lines))
+    return [section("Products ", code(name)),
+            paragraph(f"Blocks of {sizes}, eps {one['eps']:g}, {where}. ", code("index"), " is the share of the time spent on "
+                      "finding the blocks of C; flops count the blocks that are multiplied."),
+            table(head, lines)]
 
 
 def checks_text(one):
     out = ""
     if "idempotency" in one:
-        out += f"\\|PSPS - PS\\| / \\|PS\\| = {one['idempotency']:.2e}, \\|SPH - HPS\\| / \\|SPH\\| = {one['commutation']:.2e}.\n"
+        out += f" |PSPS - PS| / |PS| = {one['idempotency']:.2e}, |SPH - HPS| / |SPH| = {one['commutation']:.2e}."
     if "energy_error_estimate" in one:
-        out += f"Estimated error of tr(PH): {one['energy_error_estimate']:.1e}.\n"
+        out += f" Estimated error of tr(PH): {one['energy_error_estimate']:.1e}."
     if "energy_error_per_block" in one:
-        out += f"Error of the energy per block compared with LAPACK: {one['energy_error_per_block']:.2e}.\n"
+        out += f" Error of the energy per block compared with LAPACK: {one['energy_error_per_block']:.2e}."
     return out
 
 
@@ -75,54 +77,55 @@ def product_share(one, rows):
     """Where the time of products goes, and how much of them is on a GPU and in single precision."""
     flops, seconds = sum(row["flops"] for row in rows), sum(row["seconds"] for row in rows)
     if not flops or not seconds:
-        return ""
-    out = (f"\nOf the time, {sum(row['product_seconds'] for row in rows) / seconds:.0%} is for products and "
+        return []
+    out = (f"Of the time, {sum(row['product_seconds'] for row in rows) / seconds:.0%} is for products and "
            f"{sum(row['index_seconds'] for row in rows) / seconds:.0%} for finding their blocks.")
     single = sum(row["single_flops"] for row in rows) / flops
     shares = [f"{share:.0%} of the flops are {where}."
               for share, where in ((one.get("device_share"), "on a GPU"), (single, "in single precision")) if share]
-    return " ".join([out, *shares]) + "\n"
+    return [paragraph(" ".join([out, *shares]))]
 
 
 def density_text(name, one):
-    out = (f"\n## Density matrix `{name}`\n\n{one['orbitals']} orbitals in {one['blocks']} blocks, method {one['method']}: tr(PS) = "
-           f"{one['electrons']:.6f}, energy tr(PH) = {one['energy']:.10g}, occupation of P {one['occupation']:.3g}, "
-           f"{one['seconds']:.3g} s.\n")
-    return out + checks_text(one) + "\n" + table(
+    facts = (f"{one['orbitals']} orbitals in {one['blocks']} blocks, method {one['method']}: tr(PS) = "
+             f"{one['electrons']:.6f}, energy tr(PH) = {one['energy']:.10g}, occupation of P {one['occupation']:.3g}, "
+             f"{one['seconds']:.3g} s.")
+    return [section("Density matrix ", code(name)), paragraph(facts + checks_text(one)), table(
         ["step", "mu", "electrons", "iterations", "residual", "filter bound", "occupation", "GFLOP/s", "seconds"],
         [[step["what"], number(step["mu"], ".6g"), number(step["electrons"], ".6f"), str(step["iterations"]),
           number(step["residual"], ".1e"), number(step.get("filter_bound"), ".1e"), number(step["occupation"]),
           number(step["flops"] / step["seconds"] * 1e-9 if step["seconds"] else None), number(step["seconds"])]
-         for step in one["steps"]]) + product_share(one, one["steps"])
+         for step in one["steps"]]), *product_share(one, one["steps"])]
 
 
 def function_text(name, one):
     condition = f", condition number about {one['condition']:.2g}" if one["condition"] else ""
-    out = (f"\n## Function of a matrix `{name}`\n\n{one['function']} of {one['rows']} rows in {one['blocks']} blocks{condition}: "
+    facts = (f"{one['function']} of {one['rows']} rows in {one['blocks']} blocks{condition}: "
            f"{'' if one['converged'] else 'not '}converged after {len(one['iterations'])} iterations and {one['seconds']:.3g} s, "
            f"{number(one['flops'] / one['seconds'] * 1e-9 if one['seconds'] else None)} GFLOP/s, filter bound "
            f"{one['filter_bound']:.1e}; occupation of the matrix {one['occupation_of_matrix']:.3g}, of its function "
-           f"{one['occupation']:.3g}.\n")
+           f"{one['occupation']:.3g}.")
     if "identity" in one:
-        out += f"{one['identity']} = {one['identity_residual']:.2e}".replace("|", "\\|")
-        out += f", \\|F A - A F\\| / \\|F A\\| = {one['commutation']:.2e}.\n" if one["commutation"] is not None else ".\n"
-    return out + "\n" + table(["iteration", "residual", "seconds"],
-                              [[str(number_of), number(row["residual"], ".1e"), number(row["seconds"])]
-                               for number_of, row in enumerate(one["iterations"], 1)])
+        facts += f" {one['identity']} = {one['identity_residual']:.2e}"
+        facts += f", |F A - A F| / |F A| = {one['commutation']:.2e}." if one["commutation"] is not None else "."
+    return [section("Function of a matrix ", code(name)), paragraph(facts),
+            table(["iteration", "residual", "seconds"],
+                  [[str(number_of), number(row["residual"], ".1e"), number(row["seconds"])]
+                   for number_of, row in enumerate(one["iterations"], 1)])]
 
 
 def scf_text(name, one):
     charges = one["charge_transfer"]
-    out = (f"\n## Self-consistent loop `{name}`\n\n{one['orbitals']} orbitals in {one['blocks']} blocks, method {one['method']}: energy "
+    facts = (f"{one['orbitals']} orbitals in {one['blocks']} blocks, method {one['method']}: energy "
            f"{one['energy']:.12g} ({one['charge_energy']:.6g} of it from charges), tr(PS) = {one['electrons']:.6f}, "
            f"electrons of atoms relative to neutral ones: {charges['lowest']:+.4f} to {charges['highest']:+.4f}; "
-           f"{'' if one['converged'] else 'not '}converged, {one['seconds']:.3g} s.\n")
-    return out + checks_text(one) + "\n" + table(
+           f"{'' if one['converged'] else 'not '}converged, {one['seconds']:.3g} s.")
+    return [section("Self-consistent loop ", code(name)), paragraph(facts + checks_text(one)), table(
         ["iteration", "energy", "change", "largest charge change", "gradient", "mu", "filter bound", "occupation", "GFLOP/s", "seconds"],
         [[str(number_of), format(row["energy"], ".12g"), number(row["change"], ".1e"), number(row["charge_change"], ".1e"),
           number(row["gradient"], ".1e"), number(row["mu"], ".6g"), number(row.get("filter_bound"), ".1e"), number(row["occupation"]),
           number(row["flops"] / row["seconds"] * 1e-9 if row["seconds"] else None), number(row["seconds"])]
-         for number_of, row in enumerate(one["iterations"], 1)]) + product_share(one, one["iterations"])
+         for number_of, row in enumerate(one["iterations"], 1)]), *product_share(one, one["iterations"])]
 
 
 def rate_bars(rows):
@@ -246,10 +249,9 @@ def tasks(results, kind):
 
 
 def text(results):
-    out = "".join(product_text(name, one) for name, one in results.get("block_products", {}).items())
-    out += "".join(density_text(name, one) for name, one in tasks(results, "density_matrix").items())
-    out += "".join(function_text(name, one) for name, one in tasks(results, "matrix_function").items())
-    return out + "".join(scf_text(name, one) for name, one in tasks(results, "scf_model").items())
+    shown = [(product_text, results.get("block_products", {})), (density_text, tasks(results, "density_matrix")),
+             (function_text, tasks(results, "matrix_function")), (scf_text, tasks(results, "scf_model"))]
+    return [block for text_of, found in shown for name, one in found.items() for block in text_of(name, one)]
 
 
 def draw(results, save):

@@ -1,6 +1,6 @@
 """Tables of the tasks `eigen` and `eigen_study`, and figures of spectra and times."""
 
-from module_report import legend_beside, pick, table, values
+from module_report import code, legend_beside, paragraph, pick, section, table, values
 
 TASKS = ("eigen",)
 
@@ -13,26 +13,26 @@ def number(value, form=".3g"):
     return "-" if value is None else format(value, form)
 
 
+def problem_text(name, one):
+    kind = ("complex" if one["complex"] else "real") + (", generalized" if one["generalized"] else "")
+    facts = (f"n = {one['n']}, {kind}; eigenvalues {one['first']} to {one['last']}, from {one['lowest']:.10g} to "
+             f"{one['highest']:.10g}; {one['vectors']} eigenvectors. Tridiagonal problem: {one['tridiagonal_form']}.")
+    if "residual" in one:
+        facts += (f" |AX - BXL| / (|A| |X| n) = {one['residual']:.2e}, |X^H B X - 1| / n = {one['orthogonality']:.2e}.")
+    if "grid" in one:
+        facts += f" {one['library']}, on {' x '.join(map(str, one['grid']))} ranks; the memory is that of one."
+    rows = [[phase["phase"], number(phase["seconds"]), f"{phase['seconds'] / max(one['seconds'], 1e-300):.0%}",
+             number(phase["flops"] and phase["flops"] / max(phase["seconds"], 1e-300) * 1e-9)]
+            for phase in one["phases"]]
+    gpu = f", of the GPU {one['device_bytes'] / 2**30:.3g} GiB" if "device_bytes" in one else ""
+    return [section("Eigenproblem ", code(name)), paragraph(facts),
+            paragraph(f"Threads: {one['threads']}; memory: {one['bytes'] / 2**30:.3g} GiB{gpu}. GFLOP/s by the usual counts."),
+            table(["phase", "seconds", "share", "GFLOP/s"], rows + [["all", number(one["seconds"]), "100%", ""]])]
+
+
 def text(results):
-    out = ""
-    for name, one in mine(results).items():
-        kind = ("complex" if one["complex"] else "real") + (", generalized" if one["generalized"] else "")
-        out += (f"\n## Eigenproblem `{name}`\n\nn = {one['n']}, {kind}; eigenvalues {one['first']} to {one['last']}, from "
-                f"{one['lowest']:.10g} to {one['highest']:.10g}; {one['vectors']} eigenvectors. Tridiagonal problem: "
-                f"{one['tridiagonal_form']}.")
-        if "residual" in one:
-            out += (f" \\|AX - BXL\\| / (\\|A\\| \\|X\\| n) = {one['residual']:.2e}, \\|X^H B X - 1\\| / n = "
-                    f"{one['orthogonality']:.2e}.")
-        rows = [[phase["phase"], number(phase["seconds"]), f"{phase['seconds'] / max(one['seconds'], 1e-300):.0%}",
-                 number(phase["flops"] and phase["flops"] / max(phase["seconds"], 1e-300) * 1e-9)]
-                for phase in one["phases"]]
-        gpu = f", of the GPU {one['device_bytes'] / 2**30:.3g} GiB" if "device_bytes" in one else ""
-        if "grid" in one:
-            out += f" {one['library']}, on {' x '.join(map(str, one['grid']))} ranks; the memory is that of one."
-        out += (f"\n\nThreads: {one['threads']}; memory: {one['bytes'] / 2**30:.3g} GiB{gpu}. "
-                "GFLOP/s by the usual counts.\n\n"
-                + table(["phase", "seconds", "share", "GFLOP/s"], rows + [["all", number(one["seconds"]), "100%", ""]]))
-    return out + "".join(study_text(name, one) for name, one in results.get("eigen_studies", {}).items())
+    out = [block for name, one in mine(results).items() for block in problem_text(name, one)]
+    return out + [block for name, one in results.get("eigen_studies", {}).items() for block in study_text(name, one)]
 
 
 PHASES = ("cholesky", "standard_form", "tridiagonalization", "band", "bulge_chasing", "tridiagonal", "back_to_band",
@@ -42,15 +42,16 @@ PHASES = ("cholesky", "standard_form", "tridiagonalization", "band", "bulge_chas
 def study_text(name, one):
     kind = "complex" if one["complex"] else "real"
     phases = [phase for phase in PHASES if any(row.get(phase) is not None for row in one["rows"])]
-    out = (f"\n## Study of eigenproblems `{name}`\n\nGeneralized, {kind}, A: {one['matrix']}; backend: {one.get('backend', 'cpu')}; "
-           f"seconds, medians of {one['repeats']}, which took turns with LAPACK's drivers, if there are any (threads: "
-           f"{one['threads']}).\n\n")
-    return out + table(
+    out = [section("Study of eigenproblems ", code(name)),
+           paragraph(f"Generalized, {kind}, A: {one['matrix']}; backend: {one.get('backend', 'cpu')}; seconds, medians of "
+                     f"{one['repeats']}, which took turns with LAPACK's drivers, if there are any (threads: "
+                     f"{one['threads']}).")]
+    return out + [table(
         ["n", "vectors", *(phase.replace("_", " ") for phase in phases), "all", "driver", "its seconds", "speed-up",
          "residual", "orthogonality"],
         [[row["n"], row["vectors"], *(number(row.get(phase)) for phase in phases), number(row["seconds"]), row["driver"],
           number(row["driver_seconds"]), number(row["speedup"], ".2f"), number(row["residual"], ".1e"),
-          number(row["orthogonality"], ".1e")] for row in one["rows"]])
+          number(row["orthogonality"], ".1e")] for row in one["rows"]])]
 
 
 def draw_study(name, one, save):

@@ -1,6 +1,6 @@
 """Gradient flows: scales, t^2 E and the topological charge against flow time."""
 
-from module_report import legend_beside, number, table
+from module_report import code, legend_beside, number, paragraph, section, table
 
 REFERENCE = 0.3
 
@@ -8,14 +8,14 @@ REFERENCE = 0.3
 def flow_text(name, flow):
     lines = [[energy, number(flow["t0"][energy], ".5f"), number(flow["w0"][energy], ".5f")]
              for energy in ("clover", "plaquette")]
-    return (f"\n## Gradient flow `{name}`\n\n"
-            + table(["energy", "t0 / a^2", "w0 / a"], lines)
-            + f"\nTo the flow time {flow['history']['time'][-1]:g} a^2 in {flow['steps']} steps of {flow['step']:g}, "
-            f"{flow['seconds_per_step']:.3g} s each; the topological charge is {flow['charge']:.4f} there.\n")
+    return [section("Gradient flow ", code(name)),
+            table(["energy", "t0 / a^2", "w0 / a"], lines),
+            paragraph(f"To the flow time {flow['history']['time'][-1]:g} a^2 in {flow['steps']} steps of {flow['step']:g}, "
+                      f"{flow['seconds_per_step']:.3g} s each; the topological charge is {flow['charge']:.4f} there.")]
 
 
 def text(results):
-    return "".join(flow_text(name, flow) for name, flow in results.get("flows", {}).items())
+    return [block for name, flow in results.get("flows", {}).items() for block in flow_text(name, flow)]
 
 
 def draw(results, save):

@@ -2,7 +2,7 @@
 
 import math
 
-from module_report import table
+from module_report import code, paragraph, section, subsection, table
 
 WAYS = {"on_the_fly": "excluded on the fly", "afterwards": "excluded afterwards"}
 
@@ -16,23 +16,24 @@ def number(value, form=".2e"):
 
 
 def text(results):
-    out = ""
+    out = []
     for name, one in results.get("pair_forces", {}).items():
-        out += (f"\n## Pair forces `{name}`\n\n{one['particles']} particles of {one['types']} types, backend "
-                f"{one['backend']}, threads: {one['threads']}. Errors are relative to forces in double (equation 10), the "
-                "offset is |sum F| / sum |F| (equation 11), both of Narumi et al.\n")
+        out += [section("Pair forces ", code(name)),
+                paragraph(f"{one['particles']} particles of {one['types']} types, backend {one['backend']}, threads: "
+                          f"{one['threads']}. Errors are relative to forces in double (equation 10), the offset is "
+                          "|sum F| / sum |F| (equation 11), both of Narumi et al.")]
         if one.get("excluded_pairs") == 0 and len(ways_of(one)) > 1:
-            out += "\nNo pairs of this system are excluded: both ways of exclusion do the same.\n"
+            out.append(paragraph("No pairs of this system are excluded: both ways of exclusion do the same."))
         for way in ways_of(one):
             rows = [row for row in one["rows"] if row["exclusions"] == way]
             fastest = max((row["pairs_per_second"] or 0) for row in rows)
-            out += f"\n### {WAYS[way]}\n\n" + table(
+            out += [subsection(WAYS[way]), table(
                 ["method", "term, sum", "error", "error of the solute", "largest error", "offset", "sum error / bound",
                  "pairs per second", "relative to fastest"],
                 [[row["method"], row["arithmetic"], number(row["error"]), number(row["solute_error"]),
                   number(row["largest_error"]), number(row["offset"]), number(row["accumulation_of_bound"]),
                   number(row["pairs_per_second"], ".3e"),
-                  number(row["pairs_per_second"] and row["pairs_per_second"] / fastest, ".2f")] for row in rows])
+                  number(row["pairs_per_second"] and row["pairs_per_second"] / fastest, ".2f")] for row in rows])]
     return out
 
 

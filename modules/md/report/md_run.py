@@ -1,7 +1,7 @@
 """Tables and figures of the task `md_run`: how a run went; energy, temperature and pressure against time; several runs
 beside each other: how well they conserve energy and momentum."""
 
-from module_report import number, table
+from module_report import code, number, paragraph, section, table
 
 QUANTITIES = {"temperature": "temperature", "energy": "energy per particle", "pressure": "pressure"}
 
@@ -40,33 +40,31 @@ def title(name, one):
 
 def comparison(runs):
     """What is to be conserved, of each run: meant for the same system by several methods or with several time steps."""
-    return "\n## Conservation in all runs\n\n" + table(
+    return [section("Conservation in all runs"), table(
         ["run", "method", "time step", "drift of the energy per particle", "error", "fluctuation", "change of momentum"],
         [[name, one["method"], f"{one['time_step']:g}", number(one["energy_drift"], "+.2e"),
           number(one["energy_drift_error"], ".1e"), number(one["energy_fluctuation"], ".2e"),
-          f"{one['largest_momentum_change']:.1e}"] for name, one in runs.items()])
+          f"{one['largest_momentum_change']:.1e}"] for name, one in runs.items()])]
 
 
 def text(results):
-    out = ""
     runs = results.get("dynamics", {})
-    if len(runs) > 1:
-        out += comparison(runs)
-    for name, one in results.get("dynamics", {}).items():
+    out = comparison(runs) if len(runs) > 1 else []
+    for name, one in runs.items():
         steps = one["last_step"] - one["first_step"]
-        out += (f"\n## Dynamics `{name}`\n\n{one['particles']} particles of {one['types']} "
-                f"{'type' if one['types'] == 1 else 'types'}, method {one['method']}, "
-                f"{steps} steps of {one['time_step']:g} from step {one['first_step']}, threads: {one['threads']}: "
-                f"{one['atom_steps_per_second']:.3g} atom-steps per second, lists of "
-                f"{one['list_entries_per_particle']:.1f} entries per particle, built {one['list_builds']} times.\n\n"
-                f"Drift of the energy per particle: {drift(one)}. The largest change of the momentum along an axis is "
-                f"{one['largest_momentum_change']:.1e}.\n\n")
+        out += [section("Dynamics ", code(name)),
+                paragraph(f"{one['particles']} particles of {one['types']} {'type' if one['types'] == 1 else 'types'}, method "
+                          f"{one['method']}, {steps} steps of {one['time_step']:g} from step {one['first_step']}, threads: "
+                          f"{one['threads']}: {one['atom_steps_per_second']:.3g} atom-steps per second, lists of "
+                          f"{one['list_entries_per_particle']:.1f} entries per particle, built {one['list_builds']} times."),
+                paragraph(f"Drift of the energy per particle: {drift(one)}. The largest change of the momentum along an axis "
+                          f"is {one['largest_momentum_change']:.1e}.")]
         rows = one["rows"]
         shown = rows if len(rows) <= 20 else [rows[n * (len(rows) - 1) // 19] for n in range(20)]
-        out += table(["step", "time" + unit(one, "time"),
-                      *(label + unit(one, key) for key, label in QUANTITIES.items())],
-                     [[row["step"], f"{row['time']:g}", f"{row['temperature']:.5f}",
-                       f"{row['energy'] / one['particles']:.8f}", f"{row['pressure']:.5f}"] for row in shown])
+        out.append(table(["step", "time" + unit(one, "time"),
+                          *(label + unit(one, key) for key, label in QUANTITIES.items())],
+                         [[row["step"], f"{row['time']:g}", f"{row['temperature']:.5f}",
+                           f"{row['energy'] / one['particles']:.8f}", f"{row['pressure']:.5f}"] for row in shown]))
     return out
 
 

@@ -1,6 +1,6 @@
 """What the task `matrix_product` did, and with which errors."""
 
-from module_report import number, table
+from module_report import code, number, section, table
 
 TASKS = ("matrix_product",)
 # name in the results: (what it is, form of the number)
@@ -24,9 +24,9 @@ def product_text(name, one):
     lines += [[label, number(one[key], form)] for key, (label, form) in LINES.items() if one.get(key) is not None]
     if one.get("panel_bytes"):
         lines.append(["memory of the panels, MiB", f"{one['panel_bytes'] / 2**20:.4g}"])
-    return f"\n## Matrix product `{name}`\n\n" + table(["", "value"], lines)
+    return [section("Matrix product ", code(name)), table(["", "value"], lines)]
 
 
 def text(results):
-    return "".join(product_text(task["name"], results[task["name"]]) for task in results["job"]["run"]
-                   if task["task"] in TASKS and task["name"] in results)
+    return [block for task in results["job"]["run"] if task["task"] in TASKS and task["name"] in results
+            for block in product_text(task["name"], results[task["name"]])]

@@ -1,7 +1,7 @@
 """Tables of studies of mixed-precision products; speed-up and largest error against the size (figures 1 and 2 of JCTC 6
 (2010) 135)."""
 
-from module_report import legend_beside, number, pick, table, values
+from module_report import code, legend_beside, number, paragraph, pick, section, subsection, table, values
 
 MARKS = ("o", "s", "^", "v", "d")
 
@@ -33,10 +33,10 @@ def matrix_product_text(name, one):
     rows = one["rows"]
     dgemm = dgemm_of(one) + (" of operands in the GPU's memory, where those of all but cleaver are"
                                    if on_gpu(one) else f" (threads: {one['threads']})")
-    out = (f"\n## Matrix products `{name}`\n\nSpeed-ups are over {dgemm}; the products took turns, medians of "
-           f"{one['repeats']}. sgemm multiplies factors that are in single "
-           "precision already. Errors are differences from dgemm, of all elements. Large elements are within "
-           f"{one['salt_spread']:g} of the number given, the others in [-1, 1].\n")
+    out = [section("Matrix products ", code(name)),
+           paragraph(f"Speed-ups are over {dgemm}; the products took turns, medians of {one['repeats']}. sgemm multiplies "
+                     "factors that are in single precision already. Errors are differences from dgemm, of all elements. "
+                     f"Large elements are within {one['salt_spread']:g} of the number given, the others in [-1, 1].")]
     head = ["matrices", "product", "memory", "GFLOP/s", "speed-up", "analysis", "largest error", "rms error", "probable bound",
             "certain bound"]
     for n in values(rows, "n"):
@@ -49,10 +49,10 @@ def matrix_product_text(name, one):
             lines.append([salt_name(row), product, "-" if memory is None else f"{memory} MiB", f"{row['gflops']:.1f}", f"{row['speedup']:.2f}",
                           "-" if analysis is None else f"{100 * analysis / row['seconds']:.0f} %",
                           *(number(row[key], ".2e") for key in ("max_error", "rms_error", "probable_bound", "bound"))])
-        out += f"\n### n = {n}\n\n" + table(head, lines)
+        out += [subsection(f"n = {n}"), table(head, lines)]
     mixed = pick(rows, product="mgemm")
-    return out + (f"\nThe certain bound held in {held(mixed, 'within_bound')} products, the probable one in "
-                  f"{held(mixed, 'within_probable_bound')}.\n")
+    return out + [paragraph(f"The certain bound held in {held(mixed, 'within_bound')} products, the probable one in "
+                            f"{held(mixed, 'within_probable_bound')}.")]
 
 
 def line(axes, rows, key, label, **style):
@@ -78,7 +78,8 @@ def unsalted(axes, rows, key):
 
 
 def text(results):
-    return "".join(matrix_product_text(name, one) for name, one in results.get("matrix_product_studies", {}).items())
+    return [block for name, one in results.get("matrix_product_studies", {}).items()
+            for block in matrix_product_text(name, one)]
 
 
 def draw(results, save):

@@ -1,6 +1,7 @@
-"""Means of a Markov chain; its plaquette and Polyakov loop after every sweep, with their means and errors."""
+"""Means of a Markov chain; its plaquette and Polyakov loop after every sweep, with their means, errors and autocorrelation."""
 
-from module_report import legend_beside, number, table
+from autocorrelation import draw_autocorrelation
+from module_report import code, legend_beside, number, paragraph, section, table
 
 PLANES = {"plaquette": "all planes", "plaquette_spatial": "spatial", "plaquette_temporal": "temporal"}
 
@@ -9,16 +10,16 @@ def chain_text(name, chain):
     """The means of a Markov chain; those of results of before may lack the Polyakov loop."""
     seen = {"plaquette": chain["plaquette"], "spatial plaquette": chain.get("plaquette_spatial"),
             "temporal plaquette": chain.get("plaquette_temporal")}
-    for part, label in (("re", "Re tr L / 3"), ("im", "Im tr L / 3"), ("abs", "\\|tr L / 3\\|")):
+    for part, label in (("re", "Re tr L / 3"), ("im", "Im tr L / 3"), ("abs", "|tr L / 3|")):
         seen[label] = chain.get("polyakov_loop", {}).get(part)
     lines = [[label, f"{mean['mean']:.7f}", number(mean["error"], ".1e"), number(mean["tau_int"], ".2f"),
               number(mean["tau_int_error"], ".2f"), mean["sweeps"]] for label, mean in seen.items() if mean is not None]
-    return (f"\n## Markov chain `{name}`\n\nMeans over the sweeps after the thermalization, with errors from the "
-            "autocorrelation; tau in sweeps.\n\n"
-            + table(["", "mean", "error", "tau", "its error", "sweeps"], lines)
-            + f"\nLinks changed by at most {chain['largest_drift']:.1e} when they were projected back on SU(3).\n"
-            + (f"\n{chain['seconds_per_sweep']:.3g} s per sweep, {chain['link_updates_per_second'] * 1e-6:.2f} million link "
-               "updates/s.\n" if "link_updates_per_second" in chain else ""))
+    speed = (f" {chain['seconds_per_sweep']:.3g} s per sweep, {chain['link_updates_per_second'] * 1e-6:.2f} million link "
+             "updates/s." if "link_updates_per_second" in chain else "")
+    return [section("Markov chain ", code(name)),
+            paragraph("Means over the sweeps after the thermalization, with errors from the autocorrelation; tau in sweeps."),
+            table(["", "mean", "error", "tau", "its error", "sweeps"], lines),
+            paragraph(f"Links changed by at most {chain['largest_drift']:.1e} when they were projected back on SU(3).{speed}")]
 
 
 def mean_band(axes, what, mean, color="black"):
@@ -64,7 +65,7 @@ def draw_loops(axes, chain, sweeps):
 
 
 def text(results):
-    return "".join(chain_text(name, chain) for name, chain in results.get("chains", {}).items())
+    return [block for name, chain in results.get("chains", {}).items() for block in chain_text(name, chain)]
 
 
 def draw(results, save):
@@ -85,3 +86,9 @@ def draw(results, save):
             legend_beside(axes)
         save(figure, f"chain_{name}", f"Markov chain {name}: plaquette and Polyakov loop; the bands are one standard "
              "error, autocorrelation included; the axis of the plaquette shows the sweeps after the thermalization")
+        figure, axes = plt.subplots(figsize=(7, 4))
+        if draw_autocorrelation(axes, history["plaquette"][thermalization:], chain["plaquette"], "sweeps"):
+            legend_beside(axes)
+            save(figure, f"autocorrelation_{name}", f"Markov chain {name}: autocorrelation function of the plaquette after "
+                 "the thermalization, with errors")
+        plt.close(figure)

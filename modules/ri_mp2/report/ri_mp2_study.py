@@ -1,7 +1,7 @@
 """What delta does to RI-MP2: errors of the energy and of elements, large elements, speed, as tables and figures (3 to 6 of
 doi:10.1021/ct900543q)."""
 
-from module_report import legend_beside, number, pick, table, values
+from module_report import code, legend_beside, number, paragraph, pick, section, subsection, table, values
 
 KCAL_PER_MOL = 627.5094740631  # of one Hartree (CODATA 2018)
 
@@ -19,27 +19,29 @@ def way_name(row):
 
 
 def ri_mp2_text(name, one):
-    out = (f"\n## RI-MP2 `{name}`\n\nErrors are differences from the run in double precision; speed-ups are over it, "
-           f"and `of single` over the run in single precision; all runs took turns, medians of {one['repeats']} "
-           f"(threads: {one['threads']}). Step 3 is B = (ia\\|P) (P\\|Q)^-1/2, step 4 the integrals (ia\\|jb) from it.\n")
+    out = [section("RI-MP2 ", code(name)),
+           paragraph("Errors are differences from the run in double precision; speed-ups are over it, and ", code("of single"),
+                     f" over the run in single precision; all runs took turns, medians of {one['repeats']} (threads: "
+                     f"{one['threads']}). Step 3 is B = (ia|P) (P|Q)^-1/2, step 4 the integrals (ia|jb) from it.")]
     for system in values(one["rows"], "system"):
         rows = pick(one["rows"], system=system)
         first = rows[0]
         errors = ("b_max_error", "b_rms_error", "integral_max_error", "integral_rms_error")
         large = ("large_ia_p", "large_root", "large_b")
-        out += (f"\n### {system}: {first['occupied']} occupied, {first['virtual']} virtual, {first['auxiliary']} "
-                f"auxiliary functions\n\nCorrelation energy in double: {first['e_corr']:.10f} Hartree.\n\n")
-        out += table(["", "error of the energy, Hartree", "kcal/mol", "of B: largest", "rms", "of (ia\\|jb): largest", "rms",
-                      "large in (ia\\|P)", "in (P\\|Q)^-1/2", "in B"],
-                     [[way_name(row), *(number(energy, ".2e") for energy in both_units(row["energy_error"])),
-                       *(number(row[key], ".2e") for key in errors),
-                       *(number(row[key], ".2e") for key in large)] for row in rows])
-        out += "\n" + table(["", "step 3: s", "speed-up", "of single", "step 4: s", "speed-up", "of single", "all: s",
-                             "speed-up", "of single"],
-                            [[way_name(row), f"{row['step3_seconds']:.3g}", f"{row['step3_speedup']:.2f}",
-                              f"{row['step3_of_single']:.2f}", f"{row['step4_seconds']:.3g}",
-                              f"{row['step4_speedup']:.2f}", f"{row['step4_of_single']:.2f}", f"{row['seconds']:.3g}",
-                              f"{row['speedup']:.2f}", f"{row['of_single']:.2f}"] for row in rows])
+        out += [subsection(f"{system}: {first['occupied']} occupied, {first['virtual']} virtual, {first['auxiliary']} "
+                           "auxiliary functions"),
+                paragraph(f"Correlation energy in double: {first['e_corr']:.10f} Hartree.")]
+        out.append(table(["", "error of the energy, Hartree", "kcal/mol", "of B: largest", "rms", "of (ia|jb): largest", "rms",
+                          "large in (ia|P)", "in (P|Q)^-1/2", "in B"],
+                         [[way_name(row), *(number(energy, ".2e") for energy in both_units(row["energy_error"])),
+                           *(number(row[key], ".2e") for key in errors),
+                           *(number(row[key], ".2e") for key in large)] for row in rows]))
+        out.append(table(["", "step 3: s", "speed-up", "of single", "step 4: s", "speed-up", "of single", "all: s",
+                          "speed-up", "of single"],
+                         [[way_name(row), f"{row['step3_seconds']:.3g}", f"{row['step3_speedup']:.2f}",
+                           f"{row['step3_of_single']:.2f}", f"{row['step4_seconds']:.3g}",
+                           f"{row['step4_speedup']:.2f}", f"{row['step4_of_single']:.2f}", f"{row['seconds']:.3g}",
+                           f"{row['speedup']:.2f}", f"{row['of_single']:.2f}"] for row in rows]))
     return out
 
 
@@ -89,22 +91,24 @@ def energy_text(name, one):
                 ("SCS-MP2, 6/5 opposite + 1/3 same spin", "e_corr_scs"), ("reference energy (file)", "of_file")]
     lines = [[f"{label}, Hartree", number(one[key], ".12g")] for label, key in energies if key in one]
     lines += error_lines("deviation from it", one.get("deviation"))
-    for step, what in (("step3", "B = (ia\\|P) (P\\|Q)^-1/2"), ("step4", "(ia\\|jb)")):
+    for step, what in (("step3", "B = (ia|P) (P|Q)^-1/2"), ("step4", "(ia|jb)")):
         lines.append([f"{what}: form", one[step]["form"]])
         lines += [[f"{what}: {label}", number(one[step].get(key), ".4g")] for label, key in
                   (("seconds", "seconds"), ("GFLOP/s", "gflops")) if one[step].get(key) is not None]
         lines += error_lines(f"{what}: expected error of the energy", one[step].get("energy_error"))
-    return (f"\n## RI-MP2 energy `{name}`\n\n{one['occupied']} occupied, {one['virtual']} virtual, {one['auxiliary']} "
-            f"auxiliary functions; {one['precision']}, backend {one['backend']}.\n\n" + table(["", "value"], lines))
+    return [section("RI-MP2 energy ", code(name)),
+            paragraph(f"{one['occupied']} occupied, {one['virtual']} virtual, {one['auxiliary']} auxiliary functions; "
+                      f"{one['precision']}, backend {one['backend']}."),
+            table(["", "value"], lines)]
 
 
 TASKS = ("ri_mp2",)
 
 
 def text(results):
-    out = "".join(energy_text(task["name"], results[task["name"]]) for task in results["job"]["run"]
-                  if task["task"] in TASKS and task["name"] in results)
-    return out + "".join(ri_mp2_text(name, one) for name, one in results.get("ri_mp2_studies", {}).items())
+    out = [block for task in results["job"]["run"] if task["task"] in TASKS and task["name"] in results
+           for block in energy_text(task["name"], results[task["name"]])]
+    return out + [block for name, one in results.get("ri_mp2_studies", {}).items() for block in ri_mp2_text(name, one)]
 
 
 def draw(results, save):

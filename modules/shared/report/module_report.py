@@ -1,20 +1,80 @@
-"""What report scripts share, those of modules (`x/report/*.py`) and those of the program: tables, rows, legends.
+"""What report scripts share, those of modules (`x/report/*.py`) and those of the program: blocks of a page, numbers, rows,
+legends.
 
 A script of a module has any of
 
-    text(results)          Markdown of what the module's tasks say in results.json
+    text(results)          what the module's tasks say in results.json, as a list of blocks
     draw(results, save)    figures: save(figure, name, caption)
     TASKS                  kinds of tasks whose own results `text` shows, so that no table of all their numbers follows
+
+The blocks are section(...), subsection(...), paragraph(...), bullets(...), listing(...) and table(...). Their words are texts
+and numbers, which are shown as they are (no markup: `|x| < 2` is just that), code(...) and link(...).
 """
 
 import math
+from typing import Any, NamedTuple
+
+
+class Heading(NamedTuple):
+    level: int  # 1: the page; 2, 3: its sections and their parts
+    words: tuple
+
+
+class Paragraph(NamedTuple):
+    words: tuple
+
+
+class Bullets(NamedTuple):
+    items: tuple
+
+
+class Listing(NamedTuple):
+    """Lines to be shown as they are, behind a title."""
+
+    title: str
+    text: str
+
+
+class Table(NamedTuple):
+    head: list
+    lines: list
+
+
+class Code(NamedTuple):
+    """A word of the job, or the name of a file."""
+
+    text: Any
+
+
+class Link(NamedTuple):
+    """To a file beside the page."""
+
+    file: str
+
+
+code, link, listing = Code, Link, Listing
+
+
+def section(*words):
+    return Heading(2, words)
+
+
+def subsection(*words):
+    return Heading(3, words)
+
+
+def paragraph(*words):
+    return Paragraph(words)
+
+
+def bullets(*items):
+    return Bullets(items)
 
 
 def table(head, lines):
     """Without the columns that hold nothing ("-") in any line."""
     kept = [k for k in range(len(head)) if not lines or any(line[k] != "-" for line in lines)]
-    rows = [head, ["---"] * len(head), *lines]
-    return "".join("| " + " | ".join(str(row[k]) for k in kept) + " |\n" for row in rows)
+    return Table([head[k] for k in kept], [[line[k] for k in kept] for line in lines])
 
 
 def number(value, form):
@@ -38,7 +98,7 @@ def pick(rows, **wanted):
     return [row for row in rows if all(row[key] == value for key, value in wanted.items())]
 
 
-def legend_beside(axes, fontsize=7):
+def legend_beside(axes, fontsize=8):
     """Where it hides nothing."""
     if axes.get_legend_handles_labels()[0]:
         axes.legend(fontsize=fontsize, loc="upper left", bbox_to_anchor=(1.01, 1), borderaxespad=0)

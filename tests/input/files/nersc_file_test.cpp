@@ -87,13 +87,30 @@ TEST_F(NerscFileTest, AChecksumThatDoesNotMatch) {
 }
 
 TEST_F(NerscFileTest, AWrongByteOrderIsTold) {
-  for (const auto& [data, head, right] : {std::array{"IEEE32BIG", "IEEE32LITTLE", "IEEE32BIG"},
-                                          {"IEEE32BIG", "IEEE32", "IEEE32BIG"},
-                                          {"IEEE64LITTLE", "IEEE64BIG", "IEEE64LITTLE"}}) {
+  for (const auto& [data, head, right] :
+       {std::array{"IEEE32BIG", "IEEE32LITTLE", "IEEE32BIG"}, {"IEEE64LITTLE", "IEEE64BIG", "IEEE64LITTLE"}}) {
     std::string bytes = nersc_bytes(random_links({2, 4, 2, 4}, generator_), {2, data});
     replace_text(bytes, data, head);
     expect_bad_text(
         bytes, {"checksum mismatch", std::string("byte order they give that sum: FLOATING_POINT should be ") + right});
+  }
+}
+
+TEST_F(NerscFileTest, LinksTellAByteOrderThatTheHeaderLeavesOpen) {
+  for (const auto& [data, head, said] : {std::array{"IEEE32BIG", "IEEE32", "(IEEE32, by its links big-endian)"},
+                                         {"IEEE32LITTLE", "IEEE32", "(IEEE32, by its links little-endian)"},
+                                         {"IEEE64BIG", "IEEE64", "(IEEE64, by its links big-endian)"},
+                                         {"IEEE64LITTLE", "IEEE64", "(IEEE64, by its links little-endian)"}}) {
+    SCOPED_TRACE(said);
+    HostLinks unit = random_links({2, 4, 2, 4}, generator_);
+    for (std::size_t i = 0; i < unit.data.size(); ++i) unit.data[i] = i % 9 % 4 == 0 ? 1 : 0;
+    for (const HostLinks& links : {random_links({2, 4, 2, 4}, generator_), unit}) {
+      std::string bytes = nersc_bytes(links, {2, data});
+      replace_text(bytes, data, head);
+      const GaugeFile read = read_gauge_file(saved_text(bytes));
+      EXPECT_EQ(read.info.checksum.state, ChecksumVerdict::State::ok);
+      EXPECT_THAT(nersc_header(InputFile(folder_.file("a.nersc"))).at(2).second, HasSubstr(said));
+    }
   }
 }
 
