@@ -241,7 +241,7 @@ void SystemSolver::set_up_multigrid() {
   try {
     multigrid_ = std::make_shared<const Multigrid>(system_, form, settings);
     joined_multigrid_ = std::make_shared<JoinedOperator>(*multigrid_, meeting_);
-    log().info("multigrid:\n{}", multigrid_->table());
+    for (const std::string& line : multigrid_->table()) log().info("multigrid: {}", line);
   } catch (const Error& error) {
     if (!settings.falls_back || error.code() == ErrorCode::invalid_input || error.code() == ErrorCode::internal) throw;
     log().warn("multigrid gives way to BiCGstab: {}", error.what());

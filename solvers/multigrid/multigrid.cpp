@@ -59,6 +59,14 @@ bool normalise(Field& x) {
   return true;
 }
 
+/// A residual of the reduced system must be one of the full system (level_system.h).
+void require_asymmetric(const LinearSystem& system) {
+  Field b(system.full_desc()), rhs(system.reduced().field_desc());
+  fill_with_noise(b, 1);
+  if (system.prepare(rhs, b) == 1) return;
+  throw Error(ErrorCode::unsupported, "multigrid goes with preconditioning.form: asymmetric");
+}
+
 std::string extents(const Dims& dims) { return fmt::format("{}", fmt::join(dims, " x ")); }
 
 }  // namespace
@@ -78,7 +86,9 @@ Multigrid::Multigrid(const LinearSystem& system, const OperatorForm& form, const
   if (!full.backend->host_memory()) throw Error(ErrorCode::unsupported, "multigrid runs on CPUs so far");
   if (full.lattice->communicator().size() > 1) throw Error(ErrorCode::unsupported, "multigrid runs on one rank so far");
   plan(*full.lattice, settings);
-  levels_[0]->system = std::make_unique<FinestSystem>(system.converted(form));
+  std::unique_ptr<LinearSystem> finest = system.converted(form);
+  require_asymmetric(*finest);
+  levels_[0]->system = std::make_unique<FinestSystem>(std::move(finest));
   build(0);
   for (int round = 0; round < settings_.setup_cycles; ++round) {
     refine();
@@ -137,13 +147,16 @@ void Multigrid::relax(std::size_t l) {
     rhs.emplace_back(reduced.field_desc());
     found.emplace_back(reduced.field_desc());
   }
-  Field solution(full);
+  Field solution(full), image(full);
   double lowered = 0;  // ln of |b| / |r|, of all
   const auto began = std::chrono::steady_clock::now();
   for (int first = 0; first < settings_.vectors; first += relaxed_at_once) {
     const int count = std::min(relaxed_at_once, settings_.vectors - first);
     const auto vector = [&](int i) -> Field& { return level.vectors[std::size_t(first + i)]; };
-    for (int i = 0; i < count; ++i) level.system->prepare_each(only({&rhs[std::size_t(i)], &vector(i)}));
+    for (int i = 0; i < count; ++i) {
+      level.system->full().apply(image, vector(i), Dagger::No);
+      level.system->prepare_each(only({&rhs[std::size_t(i)], &image}));
+    }
     std::vector<SolveReport> reports = std::vector<SolveReport>(std::size_t(count));
     meeting.hold(count, [&](int i) {
       const double norm = std::sqrt(blas::norm2(rhs[std::size_t(i)]));
@@ -153,8 +166,11 @@ void Multigrid::relax(std::size_t l) {
       lowered += std::max(0.0, std::log(norm / reports[std::size_t(i)].residual));
     });
     for (int i = 0; i < count; ++i) {
-      level.system->reconstruct_each(only({&solution, &found[std::size_t(i)], &vector(i)}));
-      if (normalise(solution)) blas::copy(vector(i), solution);
+      Field& v = vector(i);
+      level.system->full().apply(image, v, Dagger::No);
+      level.system->reconstruct_each(only({&solution, &found[std::size_t(i)], &image}));
+      blas::xpay(v, -1, solution);  // what the solve has not found: M v is its residual
+      if (normalise(solution)) blas::copy(v, solution);
     }
   }
   if (l == 0 && lowered > 0) bicgstab_seconds_ = seconds_since(began) / lowered;
@@ -275,23 +291,23 @@ void Multigrid::apply_each(OperandList list, Dagger dagger) const {
   for (std::size_t i = 0; i < list.size(); ++i) convert(*list[i].y, (*out_)[i]);
 }
 
-std::string Multigrid::table() const {
-  std::string out;
+std::vector<std::string> Multigrid::table() const {
+  std::vector<std::string> lines;
   for (std::size_t l = 0; l < report_.levels.size(); ++l) {
     const MultigridLevel& level = report_.levels[l];
-    out +=
-        fmt::format("level {}: {} in blocks of {}, {} vectors with |M v| {:.3g} (random {:.3g}), {}, setup {:.2f} s\n",
-                    l + 1, extents(level.dims), extents(level.blocks), level.vectors, level.after, level.before,
-                    bytes_text(level.bytes), level.seconds);
+    lines.push_back(fmt::format(
+        "level {}: {} in blocks of {}, {} vectors v with |M v| {:.3g} |v| (random ones {:.3g}), {}, setup {:.2f} s",
+        l + 1, extents(level.dims), extents(level.blocks), level.vectors, level.after, level.before,
+        bytes_text(level.bytes), level.seconds));
   }
-  out += fmt::format(
-      "a cycle leaves {:.3g} of the residual in {:.3g} ms: transfers {:.3g}, coarse levels {:.3g} ({:.1f} iterations), "
-      "smoothing {:.3g} ms\n",
+  lines.push_back(fmt::format(
+      "a cycle leaves {:.3g} of the residual and takes {:.3g} ms: transfers {:.3g}, coarse levels {:.3g} ({:.1f} "
+      "iterations), smoothing {:.3g} ms",
       report_.contraction, 1e3 * report_.cycle_seconds, 1e3 * report_.parts[Cycle::transfers],
-      1e3 * report_.parts[Cycle::coarse], report_.coarse_iterations, 1e3 * report_.parts[Cycle::smoothing]);
-  out += fmt::format("setup {:.2f} s; a solve is expected to be {:.1f} times as fast as by BiCGstab", report_.seconds,
-                     report_.gain);
-  return out;
+      1e3 * report_.parts[Cycle::coarse], report_.coarse_iterations, 1e3 * report_.parts[Cycle::smoothing]));
+  lines.push_back(fmt::format("setup {:.2f} s; a solve is expected to be {:.1f} times as fast as by BiCGstab",
+                              report_.seconds, report_.gain));
+  return lines;
 }
 
 }  // namespace quadrille

@@ -68,14 +68,14 @@ class QUADRILLE_API Multigrid final : public LinearOperator {
   double flops() const override;
 
   const MultigridReport& report() const { return report_; }
-  /// The report as a table of a few lines.
-  std::string table() const;
+  /// The report in a few lines.
+  std::vector<std::string> table() const;
 
  private:
   struct Level;
 
   void plan(const Lattice& lattice, const MultigridSettings& settings);
-  /// Test vectors of a level: random ones after an incomplete solve each.
+  /// Test vectors of a level: what incomplete solves of M e = M v leave of random v, low modes above all.
   void relax(std::size_t level);
   /// P of a level from its vectors, and the operator of the next.
   void coarsen(std::size_t level);
