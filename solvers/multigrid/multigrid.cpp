@@ -247,7 +247,7 @@ void Multigrid::refine() {
 }
 
 void Multigrid::measure() {
-  constexpr int cycles = 6;
+  constexpr int cycles = 12;  // the first ones take what is easy
   const Cycle& cycle = *levels_[0]->cycle;
   const ShortGcr outer(levels_[0]->system->reduced(), &cycle, cycles, 0);
   Field noise(field_desc()), y(field_desc());

@@ -23,8 +23,8 @@ struct MultigridSettings {
   int vectors = 16;
   Dims blocks{4, 4, 4, 4};  ///< of the finest level; others have 2 in each direction
   multigrid::CycleSettings cycle;
-  int setup_iterations = 40;  ///< of BiCGstab for each test vector
-  int setup_cycles = 2;       ///< rounds in which the vectors go through the cycle so far
+  int setup_iterations = 60;  ///< of BiCGstab for each test vector
+  int setup_cycles = 1;       ///< rounds in which the vectors go through the cycle so far
   int restart_length = 16;    ///< of the outer GCR
   bool falls_back = true;     ///< to BiCGstab
 };

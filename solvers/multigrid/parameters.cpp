@@ -17,7 +17,7 @@ std::vector<Parameter> multigrid_parameters() {
   blocks.help =
       "sites of the finest lattice in a site of the next, in each direction; the nearest that divide the lattice";
   blocks.default_text = "[4, 4, 4, 4]";
-  Parameter rounds = count("setup_cycles", 20, "2", "rounds in which the test vectors go through the cycle so far");
+  Parameter rounds = count("setup_cycles", 20, "1", "rounds in which the test vectors go through the cycle so far");
   rounds.minimum = 0;
   Parameter fallback;
   fallback.name = "fallback";
@@ -32,7 +32,7 @@ std::vector<Parameter> multigrid_parameters() {
       count("smoothing_steps", 100, "4", "steps of MR after each coarse correction"),
       between("coarse_tolerance", 0, 1, "0.2", "relative residual at which the solve of a coarse level ends"),
       count("coarse_iterations", 1000, "24", "or iterations of GCR after which it does"),
-      count("setup_iterations", 10000, "40", "iterations of BiCGstab from which a test vector is made"),
+      count("setup_iterations", 10000, "60", "iterations of BiCGstab from which a test vector is made"),
       rounds,
       count("restart_length", 1000, "16", "directions that the outer GCR keeps"),
       fallback,
