@@ -43,7 +43,7 @@ Dims fitting_blocks(const Dims& dims, const Dims& wanted) {
       nearest = away;
     }
   }
-  if (volume(block) == 1) throw Error(ErrorCode::invalid_input, "a lattice of 2 sites in each direction has no blocks");
+  if (volume(block) == 1) throw Error(ErrorCode::unsupported, "a lattice of 2 sites in each direction has no blocks");
   return block;
 }
 

@@ -13,8 +13,7 @@
 namespace quadrille::multigrid {
 
 /// Extents of blocks near `wanted` that leave a lattice of even extents: in each direction the divisor that is nearest
-/// by ratio, the smaller of two. ErrorCode::invalid_input, which names the direction, where there is none but 1 and the
-/// coarse lattice would not be smaller.
+/// by ratio, the smaller of two. ErrorCode::unsupported for a lattice of 2 sites in each direction.
 QUADRILLE_API Dims fitting_blocks(const Dims& dims, const Dims& wanted);
 
 class QUADRILLE_API Aggregates {
