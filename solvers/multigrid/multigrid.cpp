@@ -17,7 +17,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <numeric>
 
 namespace quadrille {
 
@@ -125,6 +124,10 @@ void Multigrid::plan(const Lattice& lattice, const MultigridSettings& settings) 
     levels_.push_back(std::move(level));
   }
   levels_.push_back(std::make_unique<Level>());
+  if (settings.levels && int(levels_.size()) < *settings.levels) {
+    log().warn("multigrid: {} levels, not {}: the coarsest lattice has 2 sites in each direction", levels_.size(),
+               *settings.levels);
+  }
   require_memory(bytes, fmt::format("multigrid with {} vectors on {} levels", settings.vectors, levels_.size()));
 }
 
