@@ -599,6 +599,13 @@ function(quadrille_add_kernels name)
   endforeach()
 endfunction()
 
+# quadrille_with_eigen(SOURCE...): these, and no others, include Eigen.
+function(quadrille_with_eigen)
+  find_path(QUADRILLE_EIGEN_INCLUDE unsupported/Eigen/NonLinearOptimization PATH_SUFFIXES eigen3 REQUIRED)
+  set_source_files_properties(${ARGN} PROPERTIES
+    COMPILE_OPTIONS "-isystem;${QUADRILLE_EIGEN_INCLUDE}" SKIP_UNITY_BUILD_INCLUSION ON)
+endfunction()
+
 # quadrille_without_contraction(SOURCE...): sources whose roundings stay as written (core/accumulators/rounded.h).
 function(quadrille_without_contraction)
   foreach(source ${ARGN})

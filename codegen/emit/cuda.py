@@ -69,8 +69,9 @@ ROWS = (0, 2, 1)
 SLICES = {"double": "one", "single": "anew", "half": "stepped", "half_12": "anew"}
 
 
-# Kernels for lists of calls: calls of a thread, and threads of a block at most.
-LISTS = {"double": (2, 256), "single": (2, 384), "half": (2, 384)}
+# Kernels for lists of calls: calls of a thread, and threads of a block at most, by measurement (dirac/MEASUREMENTS.md). Half
+# waits for its own arithmetic: 128 registers, and four more warps, are worth the spills of its site-local terms.
+LISTS = {"double": (2, 256), "single": (2, 384), "half": (2, 512)}
 
 
 def file_name(stem):

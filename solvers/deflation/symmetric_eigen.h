@@ -1,5 +1,5 @@
-// Eigenvectors of small symmetric matrices by Jacobi's rotations: the same bits for any number of threads, which BLAS
-// does not promise. J. H. Wilkinson and C. Reinsch, Linear Algebra (1971), contribution II/1.
+// Eigenvectors of small symmetric matrices, by Eigen: the same bits for any number of threads, which BLAS does not
+// promise.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +9,6 @@ namespace quadrille {
 
 /// Of an n x n matrix: eigenvalues in rising order; `vectors` is overwritten with the eigenvectors, of norm 1, one
 /// behind the other.
-std::vector<double> symmetric_eigen(std::vector<double> matrix, std::size_t n, std::vector<double>& vectors);
+std::vector<double> symmetric_eigen(const std::vector<double>& matrix, std::size_t n, std::vector<double>& vectors);
 
 }  // namespace quadrille

@@ -4194,6 +4194,6 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopListArgs& args,
 }
 
 QUADRILLE_CUDA_HOP(wilson_half_12, 512, 1, anew)
-QUADRILLE_CUDA_HOP_LISTS(wilson_half_12, anew, 2, 384)
+QUADRILLE_CUDA_HOP_LISTS(wilson_half_12, anew, 2, 512)
 
 }  // namespace quadrille::dirac
