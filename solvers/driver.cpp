@@ -3,7 +3,9 @@
 #include "core/blas/blas.h"
 #include "core/error.h"
 #include "core/field/convert.h"
+#include "core/system/log.h"
 #include "solvers/deflation/deflation_space.h"
+#include "solvers/multigrid/multigrid.h"
 #include "solvers/refinement.h"
 
 #include <fmt/format.h>
@@ -93,7 +95,8 @@ SystemSolver::Work::Work(SystemSolver& all, int number)
       outer_(all.outer()),
       spec_(all.spec_),
       number_(number),
-      solver_(make_solver(spec_, all.joined_outer_, all.joined_inner_ ? &*all.joined_inner_ : nullptr, all.deflation_)),
+      solver_(make_solver(spec_, all.joined_outer_, all.joined_inner_ ? &*all.joined_inner_ : nullptr, all.deflation_,
+                          all.joined_multigrid_)),
       residual_(system_.full_desc()),
       correction_(system_.full_desc()),
       rhs_(outer_.reduced().field_desc()),
@@ -221,6 +224,7 @@ SystemSolver::SystemSolver(const LinearSystem& system, const SolverSpec& spec,
   } else {
     deflation_ = make_deflation(spec_, joined_outer_, joined_inner_ ? &*joined_inner_ : nullptr);
   }
+  if (spec_.type == "multigrid") set_up_multigrid();
   const Backend& backend = *system.full_desc().backend;
   const std::size_t before = backend.allocated_bytes();
   reserve(1);
@@ -228,6 +232,23 @@ SystemSolver::SystemSolver(const LinearSystem& system, const SolverSpec& spec,
 }
 
 SystemSolver::~SystemSolver() = default;
+
+void SystemSolver::set_up_multigrid() {
+  const MultigridSettings settings = multigrid_settings(spec_.own);
+  const bool inner = spec_.scheme != Scheme::uniform;
+  const OperatorForm form{Precision::Single, inner ? spec_.sloppy.reconstruct : Reconstruct::R18,
+                          inner && spec_.sloppy.temporal_gauge};
+  try {
+    multigrid_ = std::make_shared<const Multigrid>(system_, form, settings);
+    joined_multigrid_ = std::make_shared<JoinedOperator>(*multigrid_, meeting_);
+    for (const std::string& line : multigrid_->table()) log().info("multigrid: {}", line);
+  } catch (const Error& error) {
+    if (!settings.falls_back || error.code() == ErrorCode::invalid_input || error.code() == ErrorCode::internal) throw;
+    log().warn("multigrid gives way to BiCGstab: {}", error.what());
+    spec_.type = "bicgstab";
+    spec_.own = {};
+  }
+}
 
 void SystemSolver::reserve(int count) {
   while (int(work_.size()) < count) work_.push_back(std::make_unique<Work>(*this, int(work_.size())));

@@ -15,6 +15,8 @@
 
 namespace quadrille {
 
+class Multigrid;
+
 /// |b| of a right-hand side. `scratch`, like b, is overwritten. Errors: ErrorCode::numerical for a b that is not
 /// finite, or so large or so small that |b|^2, or the square of the residual at `tolerance`, is beyond the range of
 /// double.
@@ -33,6 +35,8 @@ QUADRILLE_API double norm_of_rhs(const Field& b, double tolerance, Field& scratc
 ///
 /// Scheme uniform holds x in spec.precision throughout: single and half end where x itself cannot be better, and need a
 /// b for which x is in their range.
+/// Multigrid is set up with the solver; where it does not work, `fallback` decides.
+///
 /// The other schemes hold x in double; the outer operator has spec.reconstruct numbers per link.
 class QUADRILLE_API SystemSolver {
  public:
@@ -71,9 +75,14 @@ class QUADRILLE_API SystemSolver {
   const SolverSpec& spec() const { return spec_; }
   /// Null where the spec asks for none.
   const std::shared_ptr<DeflationSpace>& deflation() const { return deflation_; }
+  /// Null for other types, and where multigrid has given way to BiCGstab: then spec() has that.
+  const Multigrid* multigrid() const { return multigrid_.get(); }
 
  private:
   class Work;
+
+  /// The multigrid of a spec that asks for one; or the spec becomes one for BiCGstab, and the log says why.
+  void set_up_multigrid();
 
   const LinearSystem& outer() const { return outer_ ? *outer_ : system_; }
 
@@ -84,8 +93,10 @@ class QUADRILLE_API SystemSolver {
   Meeting meeting_;
   JoinedOperator joined_outer_;
   std::optional<JoinedOperator> joined_inner_;
-  std::shared_ptr<DeflationSpace> deflation_;  // null: none
-  std::vector<std::unique_ptr<Work>> work_;    // of a right-hand side each
+  std::shared_ptr<DeflationSpace> deflation_;   // null: none
+  std::shared_ptr<const Multigrid> multigrid_;  // null: none
+  std::shared_ptr<const LinearOperator> joined_multigrid_;
+  std::vector<std::unique_ptr<Work>> work_;  // of a right-hand side each
   std::size_t bytes_of_one_ = 0;
   int patience_ = 0;
   ProgressCallback progress_;

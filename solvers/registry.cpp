@@ -2,6 +2,7 @@
 
 #include "solvers/defect_correction.h"
 #include "solvers/methods/methods.h"
+#include "solvers/multigrid/multigrid.h"
 #include "solvers/parameter_ranges.h"
 #include "solvers/preconditioners/preconditioners.h"
 
@@ -35,6 +36,10 @@ std::unique_ptr<Solver> of_gcr(const SolverParts& parts, const Parameters& param
 }
 std::unique_ptr<Solver> of_mr(const SolverParts& parts, const Parameters& parameters) {
   return make_mr(parts, parameters.real("omega"));
+}
+
+std::unique_ptr<Solver> of_multigrid(const SolverParts& parts, const Parameters& parameters) {
+  return make_gcr(parts, multigrid_settings(parameters).restart_length);
 }
 
 std::vector<std::string> names() {
@@ -236,6 +241,8 @@ const std::vector<SolverEntry>& solver_registry() {
        "MR_INVERTER",
        "RsdMR",
        "MaxMR"},
+      {"multigrid", "GCR preconditioned by adaptive multigrid: for light quarks and many right-hand sides",
+       multigrid_parameters(), of_multigrid, nullptr, "GCR_INVERTER", "RsdGCR", "MaxGCR"},
   };
   return registry;
 }
@@ -294,6 +301,15 @@ void check_deflation(const SolverSpec& spec, const Parameters& block) {
   }
 }
 
+/// Its coarse corrections are those of the asymmetric form.
+void settle_multigrid(SolverSpec& spec, const Parameters& preconditioning) {
+  if (spec.preconditioning.kind == EvenOddForm::Kind::symmetric) {
+    throw Error(ErrorCode::invalid_input, "type: multigrid goes with form: asymmetric", preconditioning.where("form"));
+  }
+  spec.preconditioning.kind = EvenOddForm::Kind::asymmetric;
+  (void)multigrid_settings(spec.own);
+}
+
 }  // namespace
 
 SolverSpec solver_spec(const Parameters& block) {
@@ -319,6 +335,7 @@ SolverSpec solver_spec(const Parameters& block) {
         block.where("precision"));
   }
   check_deflation(spec, block);
+  if (spec.type == "multigrid") settle_multigrid(spec, preconditioning);
   return spec;
 }
 
@@ -344,9 +361,10 @@ std::shared_ptr<DeflationSpace> make_deflation(const SolverSpec& spec, const Lin
 }
 
 std::unique_ptr<Solver> make_solver(const SolverSpec& spec, const LinearOperator& outer, const LinearOperator* inner,
-                                    std::shared_ptr<DeflationSpace> deflation) {
+                                    std::shared_ptr<DeflationSpace> deflation,
+                                    std::shared_ptr<const LinearOperator> preconditioner) {
   const SolverEntry& entry = find_solver(spec.type);
-  SolverParts parts{outer};
+  SolverParts parts{.outer = outer, .preconditioner = std::move(preconditioner)};
   if (spec.scheme == Scheme::uniform) {
     parts.deflation = std::move(deflation);
     return make_method(entry, parts, spec.own);
@@ -354,7 +372,8 @@ std::unique_ptr<Solver> make_solver(const SolverSpec& spec, const LinearOperator
   if (!inner)
     throw Error(ErrorCode::internal, fmt::format("scheme {} needs an inner operator", to_string(spec.scheme)));
   if (spec.scheme == Scheme::defect) {
-    return make_defect_correction(outer, *inner, make_method(entry, {*inner}, spec.own), spec.delta);
+    const SolverParts inner_parts{.outer = *inner, .preconditioner = parts.preconditioner};
+    return make_defect_correction(outer, *inner, make_method(entry, inner_parts, spec.own), spec.delta);
   }
   parts.inner = inner;
   parts.delta = spec.delta;

@@ -88,9 +88,11 @@ QUADRILLE_API std::shared_ptr<DeflationSpace> make_deflation(const SolverSpec& s
                                                              const LinearOperator* inner);
 
 /// The solver that a spec describes. `inner` is ignored by the uniform scheme and needed by the others. Both operators
-/// outlive the solver. For an unknown type what find_solver() throws.
+/// outlive the solver. For an unknown type what find_solver() throws. `preconditioner`: one that the method is given,
+/// not made from its own parameters, as by multigrid.
 QUADRILLE_API std::unique_ptr<Solver> make_solver(const SolverSpec& spec, const LinearOperator& outer,
                                                   const LinearOperator* inner,
-                                                  std::shared_ptr<DeflationSpace> deflation = nullptr);
+                                                  std::shared_ptr<DeflationSpace> deflation = nullptr,
+                                                  std::shared_ptr<const LinearOperator> preconditioner = nullptr);
 
 }  // namespace quadrille

@@ -1,5 +1,6 @@
 #include "core/operator/operator.h"
 
+#include "core/error.h"
 #include "core/field/convert.h"
 
 namespace quadrille {
@@ -16,5 +17,9 @@ std::string LinearOperator::form_name() const { return to_string(field_desc().pr
 
 void LinearOperator::enter(Field& mine, const Field& original) const { convert(mine, original); }
 void LinearOperator::leave(Field& original, const Field& mine) const { convert(original, mine); }
+
+const LinearOperator& LinearSystem::full() const {
+  throw Error(ErrorCode::unsupported, "this system has no operator on the full lattice");
+}
 
 }  // namespace quadrille

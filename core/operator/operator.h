@@ -112,13 +112,15 @@ struct EvenOddForm {
 };
 
 /// M x = b on the full lattice, reduced to a smaller system for the solver (even-odd preconditioning).
-class LinearSystem {
+class QUADRILLE_API LinearSystem {
  public:
   virtual ~LinearSystem() = default;
 
   /// The reduced operator.
   virtual const GaugeOperator& reduced() const = 0;
   virtual const FieldDesc& full_desc() const = 0;
+  /// M itself, which connects nearest neighbours alone. Here: ErrorCode::unsupported.
+  virtual const LinearOperator& full() const;
   /// rhs of the reduced system from b; rhs is overwritten. Gives how much larger |residual| of the full system is than
   /// that of the reduced one: exactly 1 where they are the same, else what it is for a solution of 0.
   virtual double prepare(Field& rhs, const Field& b) const = 0;

@@ -51,6 +51,7 @@ class QUADRILLE_API EvenOddSystem final : public LinearSystem {
 
   const GaugeOperator& reduced() const override { return reduced_; }
   const FieldDesc& full_desc() const override { return dirac_->field_desc(); }
+  const LinearOperator& full() const override { return *dirac_; }
   double prepare(Field& rhs, const Field& b) const override;
   void reconstruct(Field& x, const Field& reduced, const Field& b) const override;
   double full_residual(Field& r, const Field& x, const Field& b) const override;

@@ -120,15 +120,22 @@ struct Term {
 };
 
 constexpr Term absent_terms[] = {
-    {"staggered", "operator"}, {"asqtad", "operator"},
-    {"hisq", "operator"},      {"domain wall", "operator"},
-    {"mobius", "operator"},    {"overlap fermions", "operator"},
-    {"multigrid", "solver"},   {"gmres", "solver"},
-    {"minres", "solver"},      {"schwarz", "solver"},
-    {"sequential", "source"},  {"hmc", "task"},
-    {"rhmc", "task"},          {"dynamical fermions", "task"},
+    {"staggered", "operator"},
+    {"asqtad", "operator"},
+    {"hisq", "operator"},
+    {"domain wall", "operator"},
+    {"mobius", "operator"},
+    {"overlap fermions", "operator"},
+    {"gmres", "solver"},
+    {"minres", "solver"},
+    {"schwarz", "solver"},
+    {"sequential", "source"},
+    {"hmc", "task"},
+    {"rhmc", "task"},
+    {"dynamical fermions", "task"},
 
-    {"luscher weisz", "task"}, {"iwasaki", "task"},
+    {"luscher weisz", "task"},
+    {"iwasaki", "task"},
     {"dbw2", "task"},
 };
 

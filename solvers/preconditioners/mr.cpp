@@ -6,21 +6,30 @@
 namespace quadrille {
 
 MinimalResidual::MinimalResidual(const LinearOperator& a, int steps, double omega)
-    : a_(a),
-      steps_(steps),
-      r_(a.field_desc()),
-      t_(a.field_desc()),
-      scalars_(*a.field_desc().backend, a.field_desc().lattice->communicator()) {
-  scalars_.set({.omega = omega});
+    : a_(a), steps_(steps), omega_(omega), r_(a.field_desc()), t_(a.field_desc()) {
+  reserve(1);
 }
 
-void MinimalResidual::apply(Field& y, const Field& x, Dagger dagger) const {
-  blas::zero(y);
-  blas::copy(r_, x);
+void MinimalResidual::reserve(std::size_t count) const {
+  const FieldDesc& desc = a_.field_desc();
+  while (scalars_.size() < count) {
+    scalars_.emplace_back(*desc.backend, desc.lattice->communicator());
+    scalars_.back().set({.omega = omega_});
+  }
+}
+
+void MinimalResidual::apply_each(OperandList list, Dagger dagger) const {
+  reserve(list.size());
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    blas::zero(*list[i].y);
+    blas::copy(r_[i], *list[i].x);
+  }
   for (int step = 0; step < steps_; ++step) {
-    a_.apply(t_, r_, dagger);
-    steps::run(steps::MrAlpha{}, {&t_, &r_}, scalars_);
-    steps::run(steps::MrUpdate{}, {&t_, &r_, &y}, scalars_);
+    a_.apply_each(operands_for(list, [&](std::size_t i) { return Operands{&t_[i], &r_[i]}; }), dagger);
+    for (std::size_t i = 0; i < list.size(); ++i) {
+      steps::run(steps::MrAlpha{}, {&t_[i], &r_[i]}, scalars_[i]);
+      steps::run(steps::MrUpdate{}, {&t_[i], &r_[i], list[i].y}, scalars_[i]);
+    }
   }
 }
 

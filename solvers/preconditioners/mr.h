@@ -3,7 +3,10 @@
 
 #include "core/api.h"
 #include "core/operator/operator.h"
+#include "core/operator/scratch_fields.h"
 #include "solvers/steps.h"
+
+#include <deque>
 
 namespace quadrille {
 
@@ -20,7 +23,8 @@ class QUADRILLE_API MinimalResidual final : public LinearOperator {
 
   const FieldDesc& field_desc() const override { return a_.field_desc(); }
   /// With the dagger: the steps of A^+ y = x.
-  void apply(Field& y, const Field& x, Dagger dagger) const override;
+  void apply(Field& y, const Field& x, Dagger dagger) const override { apply_each(only({&y, &x}), dagger); }
+  void apply_each(OperandList list, Dagger dagger) const override;
   double flops() const override { return steps_ * a_.flops(); }
   std::string form_name() const override { return a_.form_name(); }
   void enter(Field& mine, const Field& original) const override { a_.enter(mine, original); }
@@ -28,9 +32,13 @@ class QUADRILLE_API MinimalResidual final : public LinearOperator {
 
  private:
   const LinearOperator& a_;
+  /// Scalars for so many right-hand sides.
+  void reserve(std::size_t count) const;
+
   int steps_;
-  mutable Field r_, t_;  ///< scratch of apply(): what remains, A r
-  mutable blas::ResidentScalars<steps::MrScalars> scalars_;
+  double omega_;
+  mutable ScratchFields r_, t_;  ///< what remains, A r
+  mutable std::deque<blas::ResidentScalars<steps::MrScalars>> scalars_;
 };
 
 }  // namespace quadrille

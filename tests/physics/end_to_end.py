@@ -266,7 +266,8 @@ class IndependentMethods(Independent):
     WAYS = ({"type": "bicgstab_l"}, {"type": "bicgstab_l", "l": 4},
             {"type": "gcr"}, {"type": "gcr", "restart_length": 5}, {"type": "gcr", "preconditioner": {"type": "mr"}},
             {"type": "gcr", "restart_length": 8, "preconditioner": {"type": "mr", "steps": 2, "omega": 1.1}},
-            {"type": "gcr", "preconditioner": {"type": "bicgstab", "tolerance": 0.2}}, {"type": "mr"}, {"type": "mr", "omega": 0.8})
+            {"type": "gcr", "preconditioner": {"type": "bicgstab", "tolerance": 0.2}}, {"type": "mr"}, {"type": "mr", "omega": 0.8},
+            {"type": "multigrid", "vectors": 8})
 
     def test_uniform(self):
         for number, way in enumerate(self.WAYS):

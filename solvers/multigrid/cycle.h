@@ -1,0 +1,60 @@
+// A cycle between two levels: a coarse correction and smoothing after it.
+#pragma once
+
+#include "core/operator/operator.h"
+#include "core/operator/scratch_fields.h"
+#include "solvers/multigrid/level_system.h"
+#include "solvers/multigrid/short_gcr.h"
+#include "solvers/multigrid/transfer.h"
+#include "solvers/preconditioners/mr.h"
+
+#include <array>
+#include <memory>
+
+namespace quadrille::multigrid {
+
+/// How the cycle of a level is made.
+struct CycleSettings {
+  int smoothing_steps = 4;  ///< of MR, after the correction
+  double omega = 0.85;
+  int coarse_directions = 24;  ///< of GCR on the coarse level, at most
+  double coarse_tolerance = 0.2;
+};
+
+/// y of an application is an approximate S^-1 x, S the reduced operator of a level:
+///
+///   y = P A_c^-1 P^+ x;  y += MR steps on S e = x - S y
+///
+/// with A_c^-1 by a few directions of GCR on its reduced system, which take the cycle of the coarse level as their
+/// preconditioner where it has one (a K-cycle: Y. Notay and P. S. Vassilevski, Numer. Linear Algebra Appl. 15 (2008)
+/// 473). Not a linear map: the outer solver is a flexible one.
+class Cycle final : public LinearOperator {
+ public:
+  /// All outlive it; `coarse_cycle` may be null.
+  Cycle(const LevelSystem& level, const Transfer& transfer, const LevelSystem& coarse,
+        const LinearOperator* coarse_cycle, const CycleSettings& settings);
+
+  const FieldDesc& field_desc() const override { return level_.reduced().field_desc(); }
+  void apply(Field& y, const Field& x, Dagger dagger) const override { apply_each(only({&y, &x}), dagger); }
+  void apply_each(OperandList list, Dagger dagger) const override;
+  double flops() const override { return (settings_.smoothing_steps + 1) * level_.reduced().flops(); }
+
+  enum Part { transfers, coarse, smoothing, parts };
+  /// In each part, of all applications so far.
+  const std::array<double, parts>& seconds() const { return seconds_; }
+  const ShortGcr& coarse_solver() const { return coarse_solver_; }
+
+ private:
+  const LevelSystem& level_;
+  const Transfer& transfer_;
+  const LevelSystem& coarse_;
+  CycleSettings settings_;
+  ShortGcr coarse_solver_;
+  MinimalResidual smoother_;
+  mutable ScratchFields residual_, correction_;        // reduced
+  mutable ScratchFields coarse_b_, coarse_x_;          // full
+  mutable ScratchFields coarse_rhs_, coarse_reduced_;  // reduced
+  mutable std::array<double, parts> seconds_{};
+};
+
+}  // namespace quadrille::multigrid

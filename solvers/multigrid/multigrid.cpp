@@ -1,0 +1,316 @@
+#include "solvers/multigrid/multigrid.h"
+
+#include "core/blas/blas.h"
+#include "core/error.h"
+#include "core/field/convert.h"
+#include "core/random/random.h"
+#include "core/system/log.h"
+#include "core/system/memory.h"
+#include "solvers/joined_operator.h"
+#include "solvers/methods/methods.h"
+#include "solvers/multigrid/chiral_sites.h"
+#include "solvers/multigrid/coarse_operator.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+namespace quadrille {
+
+using namespace multigrid;
+
+namespace {
+
+constexpr std::int64_t small_lattice = 4096;  ///< sites of a coarsest level that GCR solves quickly
+constexpr int relaxed_at_once = 8;
+constexpr double no_contraction = 0.9;  ///< of a cycle; smoothing alone does as well
+
+double seconds_since(std::chrono::steady_clock::time_point began) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
+}
+
+/// Gaussian numbers that depend on the seed and the global site alone.
+void fill_with_noise(Field& x, std::uint64_t seed) {
+  const ChiralSites<float> sites(x.desc());
+  const Lattice& lattice = x.lattice();
+  const int half = x.desc().components() / 2;
+  float parts[2][most_site_numbers / 2];
+  for (const Parity p : {Parity::Even, Parity::Odd}) {
+    for (std::int64_t i = 0; i < lattice.half_volume() && x.holds(p); ++i) {
+      SiteRandom random(seed, RandomPurpose::GaussianSpinor,
+                        std::uint64_t(lattice.global_site(lattice.coordinates(p, i))));
+      for (auto& part : parts) {
+        for (int c = 0; c < half; ++c) part[c] = float(random.normal());
+      }
+      sites.store(sites.site(x, p, i), parts[0], parts[1]);
+    }
+  }
+}
+
+/// |x| = 1. False where x has no norm.
+bool normalise(Field& x) {
+  const double norm2 = blas::norm2(x);
+  if (!(norm2 > 0) || !std::isfinite(norm2)) return false;
+  blas::scale(1 / std::sqrt(norm2), x);
+  return true;
+}
+
+/// A residual of the reduced system must be one of the full system (level_system.h).
+void require_asymmetric(const LinearSystem& system) {
+  Field b(system.full_desc()), rhs(system.reduced().field_desc());
+  fill_with_noise(b, 1);
+  if (system.prepare(rhs, b) == 1) return;
+  throw Error(ErrorCode::unsupported, "multigrid goes with preconditioning.form: asymmetric");
+}
+
+std::string extents(const Dims& dims) { return fmt::format("{}", fmt::join(dims, " x ")); }
+
+}  // namespace
+
+struct Multigrid::Level {
+  std::shared_ptr<const Aggregates> aggregates;  ///< null on the coarsest
+  std::unique_ptr<LevelSystem> system;
+  std::vector<Field> vectors;
+  std::unique_ptr<Transfer> transfer;
+  std::unique_ptr<Cycle> cycle;
+};
+
+Multigrid::Multigrid(const LinearSystem& system, const OperatorForm& form, const MultigridSettings& settings)
+    : settings_(settings) {
+  const auto began = std::chrono::steady_clock::now();
+  const FieldDesc& full = system.full_desc();
+  if (!full.backend->host_memory()) throw Error(ErrorCode::unsupported, "multigrid runs on CPUs so far");
+  if (full.lattice->communicator().size() > 1) throw Error(ErrorCode::unsupported, "multigrid runs on one rank so far");
+  plan(*full.lattice, settings);
+  std::unique_ptr<LinearSystem> finest = system.converted(form);
+  require_asymmetric(*finest);
+  levels_[0]->system = std::make_unique<FinestSystem>(std::move(finest));
+  build(0);
+  for (int round = 0; round < settings_.setup_cycles; ++round) {
+    refine();
+    build(0);
+  }
+  for (std::size_t l = 0; l + 1 < levels_.size(); ++l) {
+    report_.levels[l].after = quality(l);
+    levels_[l]->vectors.clear();
+  }
+  measure();
+  report_.seconds = seconds_since(began);
+}
+
+Multigrid::~Multigrid() = default;
+
+void Multigrid::plan(const Lattice& lattice, const MultigridSettings& settings) {
+  const Lattice* here = &lattice;
+  double bytes = 0;
+  int components = 12;
+  const int most = settings.levels.value_or(4);
+  while (int(levels_.size()) + 1 < most) {
+    if (!levels_.empty() && !settings.levels && here->volume() <= small_lattice) break;
+    if (!levels_.empty() && here->volume() <= 16) break;  // 2 sites in each direction
+    const Dims blocks = fitting_blocks(here->dims(), levels_.empty() ? settings.blocks : Dims{2, 2, 2, 2});
+    auto level = std::make_unique<Level>();
+    level->aggregates = std::make_shared<const Aggregates>(*here, blocks);
+    const double vectors = settings.vectors, floats = sizeof(float);
+    report_.levels.push_back({here->dims(), blocks, settings.vectors});
+    // The vectors, P, the fields of as many incomplete solves, and the matrices of the coarse operator.
+    bytes += double(here->volume()) * components * 2 * floats * (2 * vectors + 5 * relaxed_at_once) +
+             double(level->aggregates->count()) * 9.5 * 8 * vectors * vectors * floats;
+    here = &level->aggregates->coarse();
+    components = 2 * settings.vectors;
+    levels_.push_back(std::move(level));
+  }
+  levels_.push_back(std::make_unique<Level>());
+  if (settings.levels && int(levels_.size()) < *settings.levels) {
+    log().warn("multigrid: {} levels, not {}: the coarsest lattice has 2 sites in each direction", levels_.size(),
+               *settings.levels);
+  }
+  require_memory(bytes, fmt::format("multigrid with {} vectors on {} levels", settings.vectors, levels_.size()));
+}
+
+void Multigrid::relax(std::size_t l) {
+  Level& level = *levels_[l];
+  const FieldDesc& full = level.system->full().field_desc();
+  const LinearOperator& reduced = level.system->reduced();
+  while (int(level.vectors.size()) < settings_.vectors) level.vectors.emplace_back(full);
+  for (int k = 0; k < settings_.vectors; ++k) {
+    fill_with_noise(level.vectors[std::size_t(k)], 0x6d756c7469000000u + std::uint64_t(64 * l) + std::uint64_t(k));
+    (void)normalise(level.vectors[std::size_t(k)]);
+  }
+  report_.levels[l].before = quality(l);
+  Meeting meeting;
+  const JoinedOperator joined(reduced, meeting);
+  std::vector<std::unique_ptr<Solver>> solvers;
+  std::vector<Field> rhs, found;
+  for (int i = 0; i < relaxed_at_once; ++i) {
+    solvers.push_back(make_bicgstab({joined}));
+    rhs.emplace_back(reduced.field_desc());
+    found.emplace_back(reduced.field_desc());
+  }
+  Field solution(full), image(full);
+  double lowered = 0;  // ln of |b| / |r|, of all
+  const auto began = std::chrono::steady_clock::now();
+  for (int first = 0; first < settings_.vectors; first += relaxed_at_once) {
+    const int count = std::min(relaxed_at_once, settings_.vectors - first);
+    const auto vector = [&](int i) -> Field& { return level.vectors[std::size_t(first + i)]; };
+    for (int i = 0; i < count; ++i) {
+      level.system->full().apply(image, vector(i), Dagger::No);
+      level.system->prepare_each(only({&rhs[std::size_t(i)], &image}));
+    }
+    std::vector<SolveReport> reports = std::vector<SolveReport>(std::size_t(count));
+    meeting.hold(count, [&](int i) {
+      const double norm = std::sqrt(blas::norm2(rhs[std::size_t(i)]));
+      constexpr double far_enough = 1e-4;
+      reports[std::size_t(i)] = solvers[std::size_t(i)]->solve(found[std::size_t(i)], rhs[std::size_t(i)],
+                                                               {far_enough * norm, settings_.setup_iterations});
+      lowered += std::max(0.0, std::log(norm / reports[std::size_t(i)].residual));
+    });
+    for (int i = 0; i < count; ++i) {
+      Field& v = vector(i);
+      level.system->full().apply(image, v, Dagger::No);
+      level.system->reconstruct_each(only({&solution, &found[std::size_t(i)], &image}));
+      blas::xpay(v, -1, solution);  // what the solve has not found: M v is its residual
+      if (normalise(solution)) blas::copy(v, solution);
+    }
+  }
+  if (l == 0 && lowered > 0) bicgstab_seconds_ = seconds_since(began) / lowered;
+}
+
+double Multigrid::quality(std::size_t l) const {
+  const Level& level = *levels_[l];
+  Field image(level.system->full().field_desc());
+  double sum = 0;
+  for (const Field& vector : level.vectors) {
+    level.system->full().apply(image, vector, Dagger::No);
+    sum += std::sqrt(blas::norm2(image) / blas::norm2(vector));
+  }
+  return sum / double(level.vectors.size());
+}
+
+void Multigrid::coarsen(std::size_t l) {
+  Level& level = *levels_[l];
+  if (!level.transfer) {
+    level.transfer = make_transfer(level.aggregates, level.system->full().field_desc(), settings_.vectors);
+  }
+  for (int k = 0; k < settings_.vectors; ++k) level.transfer->take(k, level.vectors[std::size_t(k)]);
+  constexpr double dependent = 1e-5;
+  const double kept = level.transfer->orthonormalise();
+  if (!(kept > dependent)) {
+    throw Error(
+        ErrorCode::numerical,
+        fmt::format("test vectors of level {} depend on each other within a block of {} ({:.1e} of one is left): "
+                    "fewer `vectors` or larger `blocks`",
+                    l + 1, extents(level.aggregates->block()), kept));
+  }
+  levels_[l + 1]->system = make_coarse_system(level.system->full(), *level.transfer);
+  report_.levels[l].bytes = level.transfer->bytes() + levels_[l + 1]->system->bytes();
+}
+
+void Multigrid::build(std::size_t first) {
+  for (const auto& level : levels_) level->cycle.reset();
+  for (std::size_t l = first; l + 1 < levels_.size(); ++l) {
+    const auto began = std::chrono::steady_clock::now();
+    if (l > 0 || levels_[l]->vectors.empty()) relax(l);
+    coarsen(l);
+    report_.levels[l].seconds += seconds_since(began);
+  }
+  for (std::size_t l = levels_.size() - 1; l-- > 0;) {
+    levels_[l]->cycle = std::make_unique<Cycle>(*levels_[l]->system, *levels_[l]->transfer, *levels_[l + 1]->system,
+                                                levels_[l + 1]->cycle.get(), settings_.cycle);
+  }
+}
+
+void Multigrid::refine() {
+  const auto began = std::chrono::steady_clock::now();
+  Level& level = *levels_[0];
+  std::vector<Field> rhs, found;
+  for (int i = 0; i < relaxed_at_once; ++i) {
+    rhs.emplace_back(field_desc());
+    found.emplace_back(field_desc());
+  }
+  Field solution(level.system->full().field_desc());
+  for (int first = 0; first < settings_.vectors; first += relaxed_at_once) {
+    const int count = std::min(relaxed_at_once, settings_.vectors - first);
+    std::vector<Operands> calls;
+    for (int i = 0; i < count; ++i) {
+      level.system->prepare_each(only({&rhs[std::size_t(i)], &level.vectors[std::size_t(first + i)]}));
+      calls.push_back({&found[std::size_t(i)], &rhs[std::size_t(i)]});
+    }
+    level.cycle->apply_each(calls, Dagger::No);
+    for (int i = 0; i < count; ++i) {
+      Field& vector = level.vectors[std::size_t(first + i)];
+      level.system->reconstruct_each(only({&solution, &found[std::size_t(i)], &vector}));
+      if (normalise(solution)) blas::copy(vector, solution);
+    }
+  }
+  report_.levels[0].seconds += seconds_since(began);
+}
+
+void Multigrid::measure() {
+  constexpr int cycles = 12;  // the first ones take what is easy
+  const Cycle& cycle = *levels_[0]->cycle;
+  const ShortGcr outer(levels_[0]->system->reduced(), &cycle, cycles, 0);
+  Field noise(field_desc()), y(field_desc());
+  fill_with_noise(noise, 0x6d756c7469ffffffu);
+  outer.apply(y, noise, Dagger::No);  // allocates
+  const std::array<double, Cycle::parts> before = cycle.seconds();
+  const auto began = std::chrono::steady_clock::now();
+  outer.apply(y, noise, Dagger::No);
+  report_.cycle_seconds = seconds_since(began) / cycles;
+  for (std::size_t part = 0; part < before.size(); ++part) {
+    report_.parts[part] = (cycle.seconds()[part] - before[part]) / cycles;
+  }
+  report_.contraction = outer.contraction();
+  report_.coarse_iterations = cycle.coarse_solver().mean_directions();
+  if (!(report_.contraction < no_contraction)) {
+    throw Error(
+        ErrorCode::numerical,
+        fmt::format("a cycle leaves {:.2f} of the residual: more `vectors`, `setup_cycles` or smoothing steps may "
+                    "help; beyond a critical mass nothing does",
+                    report_.contraction));
+  }
+  report_.gain = bicgstab_seconds_ * -std::log(report_.contraction) / report_.cycle_seconds;
+}
+
+const FieldDesc& Multigrid::field_desc() const { return levels_[0]->system->reduced().field_desc(); }
+
+double Multigrid::flops() const { return levels_[0]->cycle->flops(); }
+
+void Multigrid::apply_each(OperandList list, Dagger dagger) const {
+  if (list.front().x->desc() == field_desc()) return levels_[0]->cycle->apply_each(list, dagger);
+  if (!in_) {
+    in_.emplace(field_desc());
+    out_.emplace(field_desc());
+  }
+  for (std::size_t i = 0; i < list.size(); ++i) convert((*in_)[i], *list[i].x);
+  levels_[0]->cycle->apply_each(operands_for(list,
+                                             [&](std::size_t i) {
+                                               return Operands{&(*out_)[i], &(*in_)[i]};
+                                             }),
+                                dagger);
+  for (std::size_t i = 0; i < list.size(); ++i) convert(*list[i].y, (*out_)[i]);
+}
+
+std::vector<std::string> Multigrid::table() const {
+  std::vector<std::string> lines;
+  for (std::size_t l = 0; l < report_.levels.size(); ++l) {
+    const MultigridLevel& level = report_.levels[l];
+    lines.push_back(fmt::format(
+        "level {}: {} in blocks of {}, {} vectors v with |M v| {:.3g} |v| (random ones {:.3g}), {}, setup {:.2f} s",
+        l + 1, extents(level.dims), extents(level.blocks), level.vectors, level.after, level.before,
+        bytes_text(level.bytes), level.seconds));
+  }
+  lines.push_back(fmt::format(
+      "a cycle leaves {:.3g} of the residual and takes {:.3g} ms: transfers {:.3g}, coarse levels {:.3g} ({:.1f} "
+      "iterations), smoothing {:.3g} ms",
+      report_.contraction, 1e3 * report_.cycle_seconds, 1e3 * report_.parts[Cycle::transfers],
+      1e3 * report_.parts[Cycle::coarse], report_.coarse_iterations, 1e3 * report_.parts[Cycle::smoothing]));
+  lines.push_back(fmt::format("setup {:.2f} s; a solve is expected to be {:.1f} times as fast as by BiCGstab",
+                              report_.seconds, report_.gain));
+  return lines;
+}
+
+}  // namespace quadrille

@@ -1,0 +1,165 @@
+// Solves with multigrid: true residuals, iterations against GCR, batches, what happens where it does not work.
+#include "core/error.h"
+#include "dirac/systems/even_odd.h"
+#include "solvers/driver.h"
+#include "solvers/multigrid/multigrid.h"
+#include "tests/solvers/multigrid_testing.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace quadrille {
+namespace {
+
+using namespace testing;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+
+Parameters own_parameters(Value::Map given) {
+  std::vector<Error> errors;
+  Value block;
+  block.data = std::move(given);
+  Parameters own = resolve({.name = "multigrid", .parameters = multigrid_parameters()}, block, errors);
+  EXPECT_TRUE(errors.empty()) << errors.front().what();
+  return own;
+}
+
+Value::Entry entry(std::string name, std::string text) {
+  return {std::move(name), {}, Value{Value::Scalar{std::move(text)}, {}}};
+}
+
+SolverSpec multigrid_spec(Value::Map given) {
+  SolverSpec spec;
+  spec.type = "multigrid";
+  spec.tolerance = 1e-11;
+  spec.max_iterations = 400;
+  spec.preconditioning.kind = EvenOddForm::Kind::asymmetric;
+  spec.own = own_parameters(std::move(given));
+  return spec;
+}
+
+/// A light quark on a smooth field.
+EvenOddSystem light_quark(const Scene& scene, double mass, Parity kept = Parity::Even) {
+  WilsonParameters parameters = scene.parameters;
+  parameters.mass = mass;
+  parameters.xi0 = parameters.nu = 1;
+  return EvenOddSystem(std::make_shared<const WilsonOperator>(scene.gauge, parameters, OperatorForm{}),
+                       {kept, EvenOddForm::Kind::asymmetric});
+}
+
+std::vector<Field> random_sources(const FieldDesc& full, int count) {
+  std::vector<Field> b;
+  for (int i = 0; i < count; ++i) {
+    b.emplace_back(full);
+    fill_random(b.back());
+  }
+  return b;
+}
+
+TEST(MultigridSolve, ConvergesInEverySchemeForEveryOperator) {
+  if (!backend().host_memory()) GTEST_SKIP() << "multigrid runs on CPUs so far";
+  for (const Scene::Terms& terms : {Scene::Terms{}, Scene::Terms{.mu = 0.1, .csw_r = 1, .csw_t = 1}}) {
+    const Dims dims{8, 4, 6, 8};
+    const Scene scene(dims, weak_start(Lattice(dims), next_seed(), 0.3), terms);
+    for (const Parity kept : {Parity::Even, Parity::Odd}) {
+      const EvenOddSystem system = light_quark(scene, 0.02, kept);
+      const std::vector<Field> b = random_sources(system.full_desc(), 1);
+      Field x(system.full_desc()), r(system.full_desc());
+      for (const Scheme scheme : {Scheme::reliable, Scheme::defect, Scheme::uniform}) {
+        for (const Precision sloppy : {Precision::Single, Precision::Half}) {
+          SolverSpec spec = multigrid_spec({entry("vectors", "8"), entry("setup_cycles", "1")});
+          spec.scheme = scheme;
+          spec.sloppy.precision = sloppy;
+          spec.sloppy.temporal_gauge = sloppy == Precision::Half;
+          SystemSolver solver(system, spec);
+          ASSERT_NE(solver.multigrid(), nullptr);
+          const SolveReport report = solver.solve(x, b[0]);
+          EXPECT_TRUE(report.converged) << report.message;
+          EXPECT_LT(report.iterations, 60);
+          EXPECT_LE(system.full_residual(r, x, b[0]), 1.0001e-11 * std::sqrt(blas::norm2(b[0])));
+        }
+      }
+    }
+  }
+}
+
+TEST(MultigridSolve, ThreeLevelsContractAndSayWhatTheyAre) {
+  if (!backend().host_memory()) GTEST_SKIP() << "multigrid runs on CPUs so far";
+  const Scene scene = Scene::weak({8, 8, 8, 16}, 0.3);
+  const EvenOddSystem system = light_quark(scene, 0.01);
+  SystemSolver solver(system,
+                      multigrid_spec({entry("vectors", "8"), entry("levels", "3"), entry("setup_cycles", "1")}));
+  ASSERT_NE(solver.multigrid(), nullptr);
+  const MultigridReport& report = solver.multigrid()->report();
+  ASSERT_EQ(report.levels.size(), 2u);
+  EXPECT_EQ(report.levels[1].dims, (Dims{2, 2, 2, 4}));
+  EXPECT_LT(report.contraction, 0.8);
+  for (const MultigridLevel& level : report.levels) {
+    EXPECT_GT(level.bytes, 0);
+    EXPECT_LT(level.after, 0.8 * level.before);
+  }
+  EXPECT_THAT(solver.multigrid()->table(), Contains(HasSubstr("level 2: 2 x 2 x 2 x 4 in blocks of 1 x 1 x 1 x 2")));
+  const std::vector<Field> b = random_sources(system.full_desc(), 1);
+  Field x(system.full_desc());
+  EXPECT_TRUE(solver.solve(x, b[0]).converged);
+}
+
+TEST(MultigridSolve, BitsDoNotDependOnTheBatchNorOnTheSetup) {
+  if (!backend().host_memory()) GTEST_SKIP() << "multigrid runs on CPUs so far";
+  const Scene scene = Scene::weak({8, 4, 4, 8}, 0.3);
+  const EvenOddSystem system = light_quark(scene, 0.02);
+  const SolverSpec spec = multigrid_spec({entry("vectors", "8")});
+  constexpr int count = 5;
+  const std::vector<Field> b = random_sources(system.full_desc(), count);
+  std::vector<Field> x;
+  std::vector<Field*> solutions;
+  std::vector<const Field*> sources;
+  for (int i = 0; i < count; ++i) x.emplace_back(system.full_desc());
+  for (std::size_t i = 0; i < count; ++i) {
+    solutions.push_back(&x[i]);
+    sources.push_back(&b[i]);
+  }
+  SystemSolver(system, spec).solve(solutions, sources);
+  SystemSolver again(system, spec);
+  for (std::size_t i = 0; i < count; ++i) {
+    Field alone(system.full_desc());
+    again.solve(alone, b[i]);
+    EXPECT_EQ(field_distance(x[i], alone), 0);
+  }
+}
+
+TEST(MultigridSolve, GivesWayOrEndsWithAMessage) {
+  if (!backend().host_memory()) GTEST_SKIP() << "multigrid runs on CPUs so far";
+  const Scene scene = Scene::hot({4, 4, 4, 4});
+  const EvenOddSystem system = light_quark(scene, -1.5);  // far beyond the critical mass of a random field
+  SystemSolver solver(system, multigrid_spec({entry("vectors", "8"), entry("setup_iterations", "1")}));
+  if (solver.multigrid() == nullptr) {
+    EXPECT_EQ(solver.spec().type, "bicgstab");
+  }
+  // More vectors than a block of 2 sites has components of a chirality: dependent.
+  const Scene narrow = Scene::weak({2, 2, 2, 4}, 0.3);
+  const EvenOddSystem dependent = light_quark(narrow, 0.1);
+  const SystemSolver given_way(dependent, multigrid_spec({entry("vectors", "16")}));
+  EXPECT_EQ(given_way.multigrid(), nullptr);
+  EXPECT_EQ(given_way.spec().type, "bicgstab");
+  try {
+    SystemSolver none(dependent, multigrid_spec({entry("vectors", "16"), entry("fallback", "none")}));
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::numerical);
+    EXPECT_THAT(error.message(),
+                HasSubstr("test vectors of level 1 depend on each other within a block of 1 x 1 x 1 x 2"));
+  }
+}
+
+TEST(MultigridSolve, TheSymmetricFormIsRefused) {
+  const Scene scene = Scene::weak({4, 4, 4, 4}, 0.3);
+  const EvenOddSystem system(scene.shared_wilson(), {Parity::Even, EvenOddForm::Kind::symmetric});
+  SolverSpec spec = multigrid_spec({entry("fallback", "none"), entry("vectors", "8")});
+  EXPECT_THROW(SystemSolver(system, spec), Error);
+}
+
+}  // namespace
+}  // namespace quadrille
