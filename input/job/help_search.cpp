@@ -120,23 +120,10 @@ struct Term {
 };
 
 constexpr Term absent_terms[] = {
-    {"staggered", "operator"},
-    {"asqtad", "operator"},
-    {"hisq", "operator"},
-    {"domain wall", "operator"},
-    {"mobius", "operator"},
-    {"overlap fermions", "operator"},
-    {"gmres", "solver"},
-    {"minres", "solver"},
-    {"schwarz", "solver"},
-    {"sequential", "source"},
-    {"hmc", "task"},
-    {"rhmc", "task"},
-    {"dynamical fermions", "task"},
-
-    {"luscher weisz", "task"},
-    {"iwasaki", "task"},
-    {"dbw2", "task"},
+    {"staggered", "operator"},      {"asqtad", "operator"},           {"hisq", "operator"}, {"domain wall", "operator"},
+    {"mobius", "operator"},         {"overlap fermions", "operator"}, {"gmres", "solver"},  {"minres", "solver"},
+    {"schwarz", "solver"},          {"sequential", "source"},         {"hmc", "task"},      {"rhmc", "task"},
+    {"dynamical fermions", "task"}, {"luscher weisz", "task"},        {"iwasaki", "task"},  {"dbw2", "task"},
 };
 
 /// What other programs call something that a table has.

@@ -161,7 +161,7 @@ void Multigrid::relax(std::size_t l) {
       level.system->prepare_each(only({&rhs[std::size_t(i)], &image}));
     }
     std::vector<SolveReport> reports = std::vector<SolveReport>(std::size_t(count));
-    meeting.hold(count, [&](int i) {
+    meeting.hold(count, full.lattice->communicator(), [&](int i) {
       const double norm = std::sqrt(blas::norm2(rhs[std::size_t(i)]));
       constexpr double far_enough = 1e-4;
       reports[std::size_t(i)] = solvers[std::size_t(i)]->solve(found[std::size_t(i)], rhs[std::size_t(i)],
