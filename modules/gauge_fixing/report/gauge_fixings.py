@@ -1,15 +1,15 @@
 """Gauge fixing: functional and theta, and how theta falls with the iterations."""
 
-from module_report import legend_beside, number, table
+from module_report import code, legend_beside, number, section, table
 
 
 def text(results):
-    lines = [[f"`{name}`", fixing["gauge"], fixing["iterations"], number(fixing["functional"], ".10f"),
+    lines = [[code(name), fixing["gauge"], fixing["iterations"], number(fixing["functional"], ".10f"),
               number(fixing["theta"], ".3g"), "yes" if fixing["converged"] else "no"]
              for name, fixing in results.get("gauge_fixings", {}).items()]
     if not lines:
-        return ""
-    return "\n## Gauge fixing\n\n" + table(["task", "gauge", "iterations", "F", "theta", "converged"], lines)
+        return []
+    return [section("Gauge fixing"), table(["task", "gauge", "iterations", "F", "theta", "converged"], lines)]
 
 
 def draw(results, save):

@@ -2,7 +2,7 @@
 
 import math
 
-from module_report import legend_beside, number, table
+from module_report import code, legend_beside, number, paragraph, section, table
 
 
 def potential(loops):
@@ -13,23 +13,23 @@ def potential(loops):
 
 def polyakov_text(name, loops):
     lines = [[mu, *(number(loop[key], ".8f") for key in ("re", "im", "abs"))] for mu, loop in loops.items()]
-    return f"\n## Polyakov loops `{name}`\n\n" + table(["direction", "Re", "Im", "abs"], lines)
+    return [section("Polyakov loops ", code(name)), table(["direction", "Re", "Im", "abs"], lines)]
 
 
 def wilson_text(name, found):
-    text = ""
+    blocks = [section("Wilson loops ", code(name))]
     for planes in ("time", "space"):
         if planes in found:
             other = "T" if planes == "time" else "R'"
             head = ["R"] + [f"{other} = {t + 1}" for t in range(len(found[planes][0]))]
             lines = [[r + 1, *(number(loop, ".6g") for loop in row)] for r, row in enumerate(found[planes])]
-            text += f"\nPlanes of {planes}:\n\n" + table(head, lines)
-    return f"\n## Wilson loops `{name}`\n" + text
+            blocks += [paragraph(f"Planes of {planes}:"), table(head, lines)]
+    return blocks
 
 
 def text(results):
-    return "".join((wilson_text if "planes" in found else polyakov_text)(name, found)
-                   for name, found in results.get("loops", {}).items())
+    return [block for name, found in results.get("loops", {}).items()
+            for block in (wilson_text if "planes" in found else polyakov_text)(name, found)]
 
 
 def draw(results, save):
