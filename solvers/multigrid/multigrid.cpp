@@ -71,6 +71,7 @@ std::string extents(const Dims& dims) { return fmt::format("{}", fmt::join(dims,
 }  // namespace
 
 struct Multigrid::Level {
+  std::shared_ptr<const Aggregates> finer;       ///< has this level's lattice, which outlives its fields
   std::shared_ptr<const Aggregates> aggregates;  ///< null on the coarsest
   std::unique_ptr<LevelSystem> system;
   std::vector<Field> vectors;
@@ -113,6 +114,7 @@ void Multigrid::plan(const Lattice& lattice, const MultigridSettings& settings) 
     if (!levels_.empty() && here->volume() <= 16) break;  // 2 sites in each direction
     const Dims blocks = fitting_blocks(here->dims(), levels_.empty() ? settings.blocks : Dims{2, 2, 2, 2});
     auto level = std::make_unique<Level>();
+    if (!levels_.empty()) level->finer = levels_.back()->aggregates;
     level->aggregates = std::make_shared<const Aggregates>(*here, blocks);
     const double vectors = settings.vectors, floats = sizeof(float);
     report_.levels.push_back({here->dims(), blocks, settings.vectors});
@@ -123,7 +125,9 @@ void Multigrid::plan(const Lattice& lattice, const MultigridSettings& settings) 
     components = 2 * settings.vectors;
     levels_.push_back(std::move(level));
   }
+  const std::shared_ptr<const Aggregates> finer = levels_.back()->aggregates;
   levels_.push_back(std::make_unique<Level>());
+  levels_.back()->finer = finer;
   if (settings.levels && int(levels_.size()) < *settings.levels) {
     log().warn("multigrid: {} levels, not {}: the coarsest lattice has 2 sites in each direction", levels_.size(),
                *settings.levels);
