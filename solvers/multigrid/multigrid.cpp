@@ -1,5 +1,6 @@
 #include "solvers/multigrid/multigrid.h"
 
+#include "core/backend/of_backend.h"
 #include "core/blas/blas.h"
 #include "core/error.h"
 #include "core/field/convert.h"
@@ -10,6 +11,7 @@
 #include "solvers/methods/methods.h"
 #include "solvers/multigrid/chiral_sites.h"
 #include "solvers/multigrid/coarse_operator.h"
+#include "solvers/multigrid/cuda/device_multigrid.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -32,8 +34,11 @@ double seconds_since(std::chrono::steady_clock::time_point began) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
 }
 
-/// Gaussian numbers that depend on the seed and the global site alone.
+/// Gaussian numbers that depend on the seed and the global site alone, for each backend others.
 void fill_with_noise(Field& x, std::uint64_t seed) {
+  if (!x.desc().backend->host_memory()) {
+    return with_cuda([&](auto) { fill_with_noise_on_device(x, seed); });
+  }
   const ChiralSites<float> sites(x.desc());
   const Lattice& lattice = x.lattice();
   const int half = x.desc().components() / 2;
@@ -83,7 +88,6 @@ Multigrid::Multigrid(const LinearSystem& system, const OperatorForm& form, const
     : settings_(settings) {
   const auto began = std::chrono::steady_clock::now();
   const FieldDesc& full = system.full_desc();
-  if (!full.backend->host_memory()) throw Error(ErrorCode::unsupported, "multigrid runs on CPUs so far");
   if (full.lattice->communicator().size() > 1) throw Error(ErrorCode::unsupported, "multigrid runs on one rank so far");
   plan(*full.lattice, settings);
   std::unique_ptr<LinearSystem> finest = system.converted(form);
