@@ -21,6 +21,14 @@ class Stopwatch {
   std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
 };
 
+std::unique_ptr<LinearOperator> make_smoother(const LinearOperator& a, const CycleSettings& settings) {
+  const FieldDesc& desc = a.field_desc();
+  if (desc.backend->host_memory() || desc.layout.grouped()) {
+    return std::make_unique<MinimalResidual>(a, settings.smoothing_steps, settings.omega);
+  }
+  return make_inner_solver(a, nullptr, settings.smoothing_steps, 0);
+}
+
 }  // namespace
 
 Cycle::Cycle(const LevelSystem& level, const Transfer& transfer, const LevelSystem& coarse_level,
@@ -29,8 +37,9 @@ Cycle::Cycle(const LevelSystem& level, const Transfer& transfer, const LevelSyst
       transfer_(transfer),
       coarse_(coarse_level),
       settings_(settings),
-      coarse_solver_(coarse_.reduced(), coarse_cycle, settings.coarse_directions, settings.coarse_tolerance),
-      smoother_(level.reduced(), settings.smoothing_steps, settings.omega),
+      coarse_solver_(
+          make_inner_solver(coarse_.reduced(), coarse_cycle, settings.coarse_directions, settings.coarse_tolerance)),
+      smoother_(make_smoother(level.reduced(), settings)),
       residual_(field_desc()),
       correction_(field_desc()),
       coarse_b_(transfer.coarse_desc()),
@@ -48,10 +57,10 @@ void Cycle::apply_each(OperandList list, Dagger dagger) const {
   {
     const Stopwatch timed(seconds_[coarse]);
     coarse_.prepare_each(calls([&](std::size_t i) { return Operands{&coarse_rhs_[i], &coarse_b_[i]}; }));
-    coarse_solver_.apply_each(calls([&](std::size_t i) {
-                                return Operands{&coarse_reduced_[i], &coarse_rhs_[i]};
-                              }),
-                              Dagger::No);
+    coarse_solver_->apply_each(calls([&](std::size_t i) {
+                                 return Operands{&coarse_reduced_[i], &coarse_rhs_[i]};
+                               }),
+                               Dagger::No);
     coarse_.reconstruct_each(calls([&](std::size_t i) {
       return Operands{&coarse_x_[i], &coarse_reduced_[i], &coarse_b_[i]};
     }));
@@ -63,7 +72,7 @@ void Cycle::apply_each(OperandList list, Dagger dagger) const {
   const Stopwatch timed(seconds_[smoothing]);
   level_.reduced().apply_each(calls([&](std::size_t i) { return Operands{&residual_[i], list[i].y}; }), Dagger::No);
   for (std::size_t i = 0; i < list.size(); ++i) blas::xpay(*list[i].x, -1, residual_[i]);
-  smoother_.apply_each(calls([&](std::size_t i) { return Operands{&correction_[i], &residual_[i]}; }), Dagger::No);
+  smoother_->apply_each(calls([&](std::size_t i) { return Operands{&correction_[i], &residual_[i]}; }), Dagger::No);
   for (std::size_t i = 0; i < list.size(); ++i) blas::axpy(1, correction_[i], *list[i].y);
 }
 

@@ -25,6 +25,7 @@ struct CycleSettings {
 ///
 ///   y = P A_c^-1 P^+ x;  y += MR steps on S e = x - S y
 ///
+/// (on coarse levels of a GPU steps of GCR, which cost no more there),
 /// with A_c^-1 by a few directions of GCR on its reduced system, which take the cycle of the coarse level as their
 /// preconditioner where it has one (a K-cycle: Y. Notay and P. S. Vassilevski, Numer. Linear Algebra Appl. 15 (2008)
 /// 473). Not a linear map: the outer solver is a flexible one.
@@ -42,15 +43,15 @@ class Cycle final : public LinearOperator {
   enum Part { transfers, coarse, smoothing, parts };
   /// In each part, of all applications so far.
   const std::array<double, parts>& seconds() const { return seconds_; }
-  const ShortGcr& coarse_solver() const { return coarse_solver_; }
+  const InnerSolver& coarse_solver() const { return *coarse_solver_; }
 
  private:
   const LevelSystem& level_;
   const Transfer& transfer_;
   const LevelSystem& coarse_;
   CycleSettings settings_;
-  ShortGcr coarse_solver_;
-  MinimalResidual smoother_;
+  std::unique_ptr<InnerSolver> coarse_solver_;
+  std::unique_ptr<LinearOperator> smoother_;
   mutable ScratchFields residual_, correction_;        // reduced
   mutable ScratchFields coarse_b_, coarse_x_;          // full
   mutable ScratchFields coarse_rhs_, coarse_reduced_;  // reduced
