@@ -378,7 +378,7 @@ void DeviceGcr::solve(OperandList list) const {
     make_orthogonal<<<launch, pass_threads, 0, stream>>>(all, vectors(residual(k)), k);
     take_direction<<<launch, pass_threads, 0, stream>>>(all, vectors(residual(k)), vectors(residual(k + 1)), k);
     cuda::check(cudaGetLastError(), "the launch of an inner solve");
-    if (tolerance_ > 0 && (k % 2 == 1 || k + 1 == directions_)) look();
+    if (tolerance_ > 0 && (k_ != nullptr || k % 2 == 1 || k + 1 == directions_)) look();
   }
   taken_ += tolerance_ > 0 ? 0 : double(directions_) * double(list.size());
   for (const Head& head : heads) taken_ += head.steps;
