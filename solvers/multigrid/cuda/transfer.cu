@@ -125,7 +125,7 @@ class DeviceTransfer final : public Transfer {
   std::size_t at_once() const { return sizeof(T) == 8 || vectors_ > 32 ? 2 : transfer_lists; }
 
   void send_geometry();
-  void launch_sums(std::size_t count, const Fields<T>& x, const Target<T>& target, const Chosen<T>& chosen,
+  void launch_sums(std::size_t count, const Fields<T>& x, const Target<T>& target, const Chosen& chosen,
                    unsigned lists) const {
     with_list_size(count, [&](auto constant) {
       constexpr int R = constant;

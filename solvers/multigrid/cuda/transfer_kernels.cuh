@@ -39,22 +39,18 @@ struct Columns {
   __device__ __forceinline__ Aggregates::Site member(std::int64_t a, int s) const { return members[a * sites + s]; }
 };
 
-/// Sites of each aggregate whose numbers are summed up, and where the sums of vector v go.
-template <class T>
+/// The sites of an aggregate whose numbers are summed up: a part of `lists`, by the kind of the aggregate, and for
+/// images by kind and block of the stencil.
 struct Chosen {
-  const std::int32_t* lists;  ///< null: `range`
-  /// By kind of the aggregate (and blockIdx.y): where its list begins, how many there are; none: nothing is written.
-  const std::int32_t* begin;
-  const std::int32_t* count;
+  const std::int32_t *lists, *begin, *count;
 };
 
-/// For the images of a colour: which list of an aggregate and which block of the stencil they belong to. For
-/// restriction one list of each kind, and coarse fields as targets.
+/// Where the sums go: into coarse fields, or into a column of the blocks of a stencil that come from one colour.
 template <class T>
 struct Target {
-  Fields<T> coarse;  ///< restriction; [0][0] null: the stencil
+  Fields<T> coarse;  ///< null: not written
   StencilMatrices<T> stencil;
-  const std::int8_t* origins;  ///< [aggregate], of the images' colour
+  const std::int8_t* origins;  ///< Aggregates::origin() of each aggregate; null: into `coarse`
   int first;                   ///< column
 };
 
@@ -64,7 +60,7 @@ constexpr int tile_sites = 32;
 template <class T, int R>
 __global__ void sum_over_sites(const Columns<T> p, const DeviceSites<T> fine, const __grid_constant__ Fields<T> x,
                                const __grid_constant__ Target<T> target, const std::uint8_t* kinds,
-                               const Chosen<T> chosen) {
+                               const Chosen chosen) {
   extern __shared__ double shared_memory[];
   Pair<T>* const staged = reinterpret_cast<Pair<T>*>(shared_memory);  // [chirality][r][site of the tile][pair]
   const std::int64_t a = blockIdx.x;
