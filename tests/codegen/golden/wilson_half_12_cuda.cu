@@ -2078,8 +2078,8 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopListArgs& args,
       h12r = fused<Real>(-h12i, s, h12t * c);
       h12i = fused<Real>(h12i, c, h12t * s);
     }
-    const uint4 l0 = load_once(after<0>(groups_of<uint4, 144>(args.spatial_links, site)));
-    const uint2 l1 = load_once(after<16>(groups_of<uint2, 144>(args.spatial_links, site)));
+    const uint4 l0 = load_shared(after<0>(groups_of<uint4, 144>(args.spatial_links, site)));
+    const uint2 l1 = load_shared(after<16>(groups_of<uint2, 144>(args.spatial_links, site)));
     const Real u00r = whole<0>(l0.x);
     const Real u00i = whole<1>(l0.x);
     const Real u01r = whole<0>(l0.y);
@@ -2212,8 +2212,8 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopListArgs& args,
       h12r = fused<Real>(-h12i, s, h12t * c);
       h12i = fused<Real>(h12i, c, h12t * s);
     }
-    const uint4 l0 = load_once(after<24>(groups_of<uint4, 144>(args.spatial_links, site)));
-    const uint2 l1 = load_once(after<40>(groups_of<uint2, 144>(args.spatial_links, site)));
+    const uint4 l0 = load_shared(after<24>(groups_of<uint4, 144>(args.spatial_links, site)));
+    const uint2 l1 = load_shared(after<40>(groups_of<uint2, 144>(args.spatial_links, site)));
     const Real u00r = whole<0>(l0.x);
     const Real u00i = whole<1>(l0.x);
     const Real u01r = whole<0>(l0.y);
@@ -2348,8 +2348,8 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopListArgs& args,
       h12r = fused<Real>(-h12i, s, h12t * c);
       h12i = fused<Real>(h12i, c, h12t * s);
     }
-    const uint4 l0 = load_once(after<48>(groups_of<uint4, 144>(args.spatial_links, site)));
-    const uint2 l1 = load_once(after<64>(groups_of<uint2, 144>(args.spatial_links, site)));
+    const uint4 l0 = load_shared(after<48>(groups_of<uint4, 144>(args.spatial_links, site)));
+    const uint2 l1 = load_shared(after<64>(groups_of<uint2, 144>(args.spatial_links, site)));
     const Real u00r = whole<0>(l0.x);
     const Real u00i = whole<1>(l0.x);
     const Real u01r = whole<0>(l0.y);
@@ -2482,8 +2482,8 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopListArgs& args,
       h12r = fused<Real>(-h12i, s, h12t * c);
       h12i = fused<Real>(h12i, c, h12t * s);
     }
-    const uint4 l0 = load_once(after<72>(groups_of<uint4, 144>(args.spatial_links, site)));
-    const uint2 l1 = load_once(after<88>(groups_of<uint2, 144>(args.spatial_links, site)));
+    const uint4 l0 = load_shared(after<72>(groups_of<uint4, 144>(args.spatial_links, site)));
+    const uint2 l1 = load_shared(after<88>(groups_of<uint2, 144>(args.spatial_links, site)));
     const Real u00r = whole<0>(l0.x);
     const Real u00i = whole<1>(l0.x);
     const Real u01r = whole<0>(l0.y);
@@ -2618,8 +2618,8 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopListArgs& args,
       h12r = fused<Real>(-h12i, s, h12t * c);
       h12i = fused<Real>(h12i, c, h12t * s);
     }
-    const uint4 l0 = load_once(after<96>(groups_of<uint4, 144>(args.spatial_links, site)));
-    const uint2 l1 = load_once(after<112>(groups_of<uint2, 144>(args.spatial_links, site)));
+    const uint4 l0 = load_shared(after<96>(groups_of<uint4, 144>(args.spatial_links, site)));
+    const uint2 l1 = load_shared(after<112>(groups_of<uint2, 144>(args.spatial_links, site)));
     const Real u00r = whole<0>(l0.x);
     const Real u00i = whole<1>(l0.x);
     const Real u01r = whole<0>(l0.y);
@@ -2752,8 +2752,8 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopListArgs& args,
       h12r = fused<Real>(-h12i, s, h12t * c);
       h12i = fused<Real>(h12i, c, h12t * s);
     }
-    const uint4 l0 = load_once(after<120>(groups_of<uint4, 144>(args.spatial_links, site)));
-    const uint2 l1 = load_once(after<136>(groups_of<uint2, 144>(args.spatial_links, site)));
+    const uint4 l0 = load_shared(after<120>(groups_of<uint4, 144>(args.spatial_links, site)));
+    const uint2 l1 = load_shared(after<136>(groups_of<uint2, 144>(args.spatial_links, site)));
     const Real u00r = whole<0>(l0.x);
     const Real u00i = whole<1>(l0.x);
     const Real u01r = whole<0>(l0.y);
@@ -2887,8 +2887,8 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopListArgs& args,
       h12i = fused<Real>(h12i, c, h12t * s);
     }
     if (!temporal_gauge || (edge && args.edges.of_lattice[3])) {
-      const uint4 l0 = load_once(after<0>(groups_of<uint4, 48>(args.time_links, site)));
-      const uint2 l1 = load_once(after<16>(groups_of<uint2, 48>(args.time_links, site)));
+      const uint4 l0 = load_shared(after<0>(groups_of<uint4, 48>(args.time_links, site)));
+      const uint2 l1 = load_shared(after<16>(groups_of<uint2, 48>(args.time_links, site)));
       const Real u00r = whole<0>(l0.x);
       const Real u00i = whole<1>(l0.x);
       const Real u01r = whole<0>(l0.y);
@@ -3022,8 +3022,8 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopListArgs& args,
       h12i = fused<Real>(h12i, c, h12t * s);
     }
     if (!temporal_gauge || (edge && args.edges.of_lattice[7])) {
-      const uint4 l0 = load_once(after<24>(groups_of<uint4, 48>(args.time_links, site)));
-      const uint2 l1 = load_once(after<40>(groups_of<uint2, 48>(args.time_links, site)));
+      const uint4 l0 = load_shared(after<24>(groups_of<uint4, 48>(args.time_links, site)));
+      const uint2 l1 = load_shared(after<40>(groups_of<uint2, 48>(args.time_links, site)));
       const Real u00r = whole<0>(l0.x);
       const Real u00i = whole<1>(l0.x);
       const Real u01r = whole<0>(l0.y);
@@ -3303,11 +3303,11 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopListArgs& args,
         Real w00r, w00i, w01r, w01i, w02r, w02i, w10r, w10i, w11r, w11i, w12r, w12i;
         {
           const Real unit = load_shared(args.terms.wilson.chiral_norms + site) * quantum;
-          const uint4 c0 = load_once(after<0>(groups_of<uint4, 144>(args.terms.wilson.chiral[0], site)));
-          const uint4 c1 = load_once(after<16>(groups_of<uint4, 144>(args.terms.wilson.chiral[0], site)));
-          const uint4 c2 = load_once(after<32>(groups_of<uint4, 144>(args.terms.wilson.chiral[0], site)));
-          const uint4 c3 = load_once(after<48>(groups_of<uint4, 144>(args.terms.wilson.chiral[0], site)));
-          const uint2 c4 = load_once(after<64>(groups_of<uint2, 144>(args.terms.wilson.chiral[0], site)));
+          const uint4 c0 = load_shared(after<0>(groups_of<uint4, 144>(args.terms.wilson.chiral[0], site)));
+          const uint4 c1 = load_shared(after<16>(groups_of<uint4, 144>(args.terms.wilson.chiral[0], site)));
+          const uint4 c2 = load_shared(after<32>(groups_of<uint4, 144>(args.terms.wilson.chiral[0], site)));
+          const uint4 c3 = load_shared(after<48>(groups_of<uint4, 144>(args.terms.wilson.chiral[0], site)));
+          const uint2 c4 = load_shared(after<64>(groups_of<uint2, 144>(args.terms.wilson.chiral[0], site)));
           const Real d0 = whole<0>(c0.x);
           w00r = d0 * x00r;
           w00i = d0 * x00i;
@@ -3447,11 +3447,11 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopListArgs& args,
         if (T(args.terms.wilson.chiral_twist) != 0) {
           if (args.terms.wilson.twist_chiral[0] != nullptr) {
             const Real unit = load_shared(args.terms.wilson.twist_chiral_norms + site) * quantum;
-            const uint4 c0 = load_once(after<0>(groups_of<uint4, 144>(args.terms.wilson.twist_chiral[0], site)));
-            const uint4 c1 = load_once(after<16>(groups_of<uint4, 144>(args.terms.wilson.twist_chiral[0], site)));
-            const uint4 c2 = load_once(after<32>(groups_of<uint4, 144>(args.terms.wilson.twist_chiral[0], site)));
-            const uint4 c3 = load_once(after<48>(groups_of<uint4, 144>(args.terms.wilson.twist_chiral[0], site)));
-            const uint2 c4 = load_once(after<64>(groups_of<uint2, 144>(args.terms.wilson.twist_chiral[0], site)));
+            const uint4 c0 = load_shared(after<0>(groups_of<uint4, 144>(args.terms.wilson.twist_chiral[0], site)));
+            const uint4 c1 = load_shared(after<16>(groups_of<uint4, 144>(args.terms.wilson.twist_chiral[0], site)));
+            const uint4 c2 = load_shared(after<32>(groups_of<uint4, 144>(args.terms.wilson.twist_chiral[0], site)));
+            const uint4 c3 = load_shared(after<48>(groups_of<uint4, 144>(args.terms.wilson.twist_chiral[0], site)));
+            const uint2 c4 = load_shared(after<64>(groups_of<uint2, 144>(args.terms.wilson.twist_chiral[0], site)));
             const auto turn = (unit * T(args.terms.wilson.chiral_twist));
             {
               const Real re = x00r;
@@ -3693,11 +3693,11 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopListArgs& args,
         Real w00r, w00i, w01r, w01i, w02r, w02i, w10r, w10i, w11r, w11i, w12r, w12i;
         {
           const Real unit = load_shared(args.terms.wilson.chiral_norms + site) * quantum;
-          const uint4 c0 = load_once(after<0>(groups_of<uint4, 144>(args.terms.wilson.chiral[1], site)));
-          const uint4 c1 = load_once(after<16>(groups_of<uint4, 144>(args.terms.wilson.chiral[1], site)));
-          const uint4 c2 = load_once(after<32>(groups_of<uint4, 144>(args.terms.wilson.chiral[1], site)));
-          const uint4 c3 = load_once(after<48>(groups_of<uint4, 144>(args.terms.wilson.chiral[1], site)));
-          const uint2 c4 = load_once(after<64>(groups_of<uint2, 144>(args.terms.wilson.chiral[1], site)));
+          const uint4 c0 = load_shared(after<0>(groups_of<uint4, 144>(args.terms.wilson.chiral[1], site)));
+          const uint4 c1 = load_shared(after<16>(groups_of<uint4, 144>(args.terms.wilson.chiral[1], site)));
+          const uint4 c2 = load_shared(after<32>(groups_of<uint4, 144>(args.terms.wilson.chiral[1], site)));
+          const uint4 c3 = load_shared(after<48>(groups_of<uint4, 144>(args.terms.wilson.chiral[1], site)));
+          const uint2 c4 = load_shared(after<64>(groups_of<uint2, 144>(args.terms.wilson.chiral[1], site)));
           const Real d0 = whole<0>(c0.x);
           w00r = d0 * x00r;
           w00i = d0 * x00i;
@@ -3837,11 +3837,11 @@ QUADRILLE_HOST_DEVICE void wilson_half_12_edge_site(const CudaHopListArgs& args,
         if (T(args.terms.wilson.chiral_twist) != 0) {
           if (args.terms.wilson.twist_chiral[0] != nullptr) {
             const Real unit = load_shared(args.terms.wilson.twist_chiral_norms + site) * quantum;
-            const uint4 c0 = load_once(after<0>(groups_of<uint4, 144>(args.terms.wilson.twist_chiral[1], site)));
-            const uint4 c1 = load_once(after<16>(groups_of<uint4, 144>(args.terms.wilson.twist_chiral[1], site)));
-            const uint4 c2 = load_once(after<32>(groups_of<uint4, 144>(args.terms.wilson.twist_chiral[1], site)));
-            const uint4 c3 = load_once(after<48>(groups_of<uint4, 144>(args.terms.wilson.twist_chiral[1], site)));
-            const uint2 c4 = load_once(after<64>(groups_of<uint2, 144>(args.terms.wilson.twist_chiral[1], site)));
+            const uint4 c0 = load_shared(after<0>(groups_of<uint4, 144>(args.terms.wilson.twist_chiral[1], site)));
+            const uint4 c1 = load_shared(after<16>(groups_of<uint4, 144>(args.terms.wilson.twist_chiral[1], site)));
+            const uint4 c2 = load_shared(after<32>(groups_of<uint4, 144>(args.terms.wilson.twist_chiral[1], site)));
+            const uint4 c3 = load_shared(after<48>(groups_of<uint4, 144>(args.terms.wilson.twist_chiral[1], site)));
+            const uint2 c4 = load_shared(after<64>(groups_of<uint2, 144>(args.terms.wilson.twist_chiral[1], site)));
             const auto turn = -(unit * T(args.terms.wilson.chiral_twist));
             {
               const Real re = x00r;
