@@ -21,6 +21,8 @@ class View:
 
     def contiguous(self, axes=None):
         """Whether the numbers of these last axes follow one another."""
+        if 0 in self.shape:
+            return True
         step = self.dtype.itemsize
         first = 0 if axes is None else len(self.shape) - axes
         for extent, stride in reversed(list(zip(self.shape, self.strides))[first:]):

@@ -60,14 +60,14 @@ def _read(job, changes):
         return words.text, words, None
     if changes:
         raise InvalidInput("set: changes of a job that is a dict; write those of a text into the text", ["set"])
+    if not isinstance(job, (str, os.PathLike)):  # open() would take a number for a file descriptor
+        raise InvalidInput(f"job: {type(job).__name__} is none of a dict, YAML text and a path", ["job"])
     if isinstance(job, str) and ("\n" in job or ":" in job) and not os.path.exists(job):
         return job, None, None
     try:
         with open(job, encoding="utf-8") as stream:
             return stream.read(), None, os.path.splitext(os.fspath(job))[0] + ".out"
-    except TypeError:
-        raise InvalidInput(f"job: {type(job).__name__} is none of a dict, YAML text and a path", ["job"]) from None
-    except (OSError, UnicodeDecodeError) as trouble:
+    except (OSError, ValueError) as trouble:
         raise FileError(f"job: {trouble}", ["job"]) from None
 
 
