@@ -8,7 +8,7 @@
     results = q.run("job.yaml")                             # as the program does
 
 gauge, operator, solver, propagator, run: see help(quadrille.solver), which has the parameters. Every exception is a
-quadrille.Error. quadrille.analysis has errors and fits.
+quadrille.Error. quadrille.analysis has errors and fits; mgemm, eigen, block_matrix and md.forces are calls of modules.
 """
 
 import importlib
@@ -21,8 +21,9 @@ _HOMES = {
     "Context": "_context", "gauge": "_gauge", "Gauge": "_gauge", "operator": "_operator", "Operator": "_operator",
     "solver": "_solver", "Solver": "_solver", "SolveReport": "_solver", "propagator": "_propagator",
     "Propagator": "_propagator", "point_source": "_propagator", "run": "_jobs", "Results": "_jobs",
+    "mgemm": "_dense", "eigen": "_dense", "block_matrix": "_blocks",
 }
-_MODULES = ("analysis", "md", "dense")
+_MODULES = ("analysis", "md")
 # Functions whose words are blocks of a job: topics of `quadrille help` that complete their docstrings.
 _TABLES = {"gauge": ("gauge", "links"), "operator": ("operator",), "solver": ("solver",)}
 _TYPES = {"operator": ("wilson", "clover", "twisted_mass", "twisted_clover"),
