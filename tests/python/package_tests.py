@@ -4,7 +4,9 @@
     QUADRILLE_PROGRAM=build/quadrille QUADRILLE_LIBRARY=build/libquadrille.so package_tests.py [CLASS...]
 """
 
+import ast
 import gc
+import inspect
 import json
 import os
 import resource
@@ -253,6 +255,18 @@ class Objects(unittest.TestCase):
         self.assertIn("sloppy", q.help_on("solver bicgstab"))
         self.assertRegex(q.__version__, r"^\d+\.\d+\.\d+$")
         self.assertTrue({"solver", "Results", "analysis"} <= set(dir(q)))
+
+    def test_the_stub_has_the_signatures(self):
+        with open(os.path.join(python_harness.PACKAGE, "quadrille", "__init__.pyi")) as stream:
+            tree = ast.parse(stream.read())
+        stubs = {node.name: node.args for node in tree.body if isinstance(node, ast.FunctionDef)}
+        self.assertEqual(set(stubs), {"gauge", "operator", "solver", "propagator", "run", "help_on", "build_id"})
+        for name, stub in stubs.items():
+            own = inspect.signature(getattr(q, name)).parameters
+            self.assertEqual([argument.arg for argument in (*stub.args, *stub.kwonlyargs)] + ([stub.kwarg.arg] if stub.kwarg else []),
+                             list(own))
+        imported = {alias.asname for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+        self.assertEqual(set(q.__all__) - imported - set(stubs), set())
 
     def test_importing_loads_no_library(self):
         code = "import sys, quadrille; print('numpy' in sys.modules, 'quadrille._library' in sys.modules)"
