@@ -6,6 +6,7 @@
 
 import ast
 import gc
+import importlib.util
 import inspect
 import json
 import os
@@ -273,6 +274,18 @@ class Objects(unittest.TestCase):
         done = subprocess.run([sys.executable, "-c", code], env={**os.environ, "PYTHONPATH": python_harness.PACKAGE},
                               capture_output=True, text=True, check=True)
         self.assertEqual(done.stdout.split(), ["False", "False"])
+
+
+class Ranks(unittest.TestCase):
+    def test_two_ranks_of_mpi4py(self):
+        if not os.environ.get("QUADRILLE_MPIEXEC"):
+            self.skipTest("this Quadrille is built without MPI")
+        if importlib.util.find_spec("mpi4py") is None:
+            self.skipTest("python3-mpi4py is not installed")
+        done = subprocess.run([os.environ["QUADRILLE_MPIEXEC"], "--oversubscribe", "-n", "2", sys.executable,
+                               os.path.join(python_harness.HERE, "on_ranks.py")], capture_output=True, text=True, timeout=120,
+                              check=False)
+        self.assertEqual((done.returncode, done.stdout), (0, "right"), done.stderr)
 
 
 class Interruptions(unittest.TestCase):
