@@ -111,7 +111,7 @@ class Hypothesis(unittest.TestCase):
     """Whatever is given, the answer is right or an exception of the package's own."""
 
     if hypothesis is not None:
-        SETTINGS = hypothesis.settings(max_examples=150, deadline=None, derandomize=False,
+        SETTINGS = hypothesis.settings(max_examples=150, deadline=None, database=None,
                                        suppress_health_check=list(hypothesis.HealthCheck))
         DTYPES = st.sampled_from(["c16", "c8", ">c16", "f8", "i4", "O", "?"])
         VALUES = st.recursive(st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=6),
