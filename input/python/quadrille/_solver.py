@@ -149,5 +149,5 @@ def _copy(guess, result):
         return
     try:
         result[...] = guess
-    except (ValueError, TypeError) as trouble:
-        raise InvalidInput(f"guess: {trouble}", ["guess"]) from None
+    except (ValueError, TypeError, RuntimeError, AttributeError) as trouble:
+        raise InvalidInput(f"guess: {trouble}; expected an array as the right-hand side, in the same memory", ["guess"]) from None
