@@ -238,6 +238,15 @@ QUADRILLE_C_API quadrille_status quadrille_solver_solve_shifts(quadrille_solver*
 /* The solves of the last call as a JSON list, as in `solves` of results.json, with kernels and histories. */
 QUADRILLE_C_API quadrille_status quadrille_solver_json(quadrille_solver* solver, const char** json);
 
+/* ---- propagators ---- */
+
+/* Copies the first propagator of a SciDAC file, as the task `propagator` saves it, to the arrays columns[0 .. count),
+ * count = 12: column 3 * spin + color of the source, whose spins are in the DeGrand-Rossi basis. `words`: SPINORS with
+ * subset full, basis degrand_rossi and normalization mass. The propagator must be on a lattice with the extents of the
+ * field; its checksum must be right: else QUADRILLE_FILE_ERROR. */
+QUADRILLE_C_API quadrille_status quadrille_propagator_read(quadrille_gauge* gauge, const char* file, const char* words,
+                                                           void* const* columns, size_t count);
+
 /* ---- statistics ---- */
 
 /* Means and errors of measurements `rows` [configurations][length], in the order of the Markov chain, as in `averages`

@@ -56,6 +56,18 @@ class SameBits(harness.ProgramTest):
                              [solve["iterations"] for solve in self.results["solves"]])
             np.testing.assert_allclose(found.pion(), self.results["correlators"]["mesons"]["pion"], rtol=1e-13)
 
+    def test_propagators_in_files(self):
+        results = q.Results(self.path("out"))
+        saved = results.propagator()
+        np.testing.assert_array_equal(saved.array(), self.saved_propagator(self.results))
+        self.assertEqual(list(saved.site), [1, 0, 3, 2])
+        with self.assertRaises(q.InvalidInput):
+            results.propagator("mesons")
+        with self.assertRaises(q.FileError):
+            q.read_propagator(q.gauge(start="cold", dims=[4, 4, 4, 4], backend="cpu"), results.path("propagator.lime"))
+        with self.assertRaises(q.FileError):
+            q.read_propagator(hot(), results.path("nothing.lime"))
+
     def test_jobs(self):
         for job, more in ((self.job, {}), (json.dumps(self.job), {}), (self.path("job.yaml"), {}),
                           ({**self.job, "gauge": None}, {"gauge": hot()})):

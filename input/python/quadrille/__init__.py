@@ -20,7 +20,8 @@ from ._errors import (ClosedError, Error, FailedElsewhere, FileError, Inaccurate
 _HOMES = {
     "Context": "_context", "gauge": "_gauge", "Gauge": "_gauge", "operator": "_operator", "Operator": "_operator",
     "solver": "_solver", "Solver": "_solver", "SolveReport": "_solver", "propagator": "_propagator",
-    "Propagator": "_propagator", "point_source": "_propagator", "run": "_jobs", "Results": "_jobs",
+    "Propagator": "_propagator", "point_source": "_propagator", "read_propagator": "_propagator",
+    "run": "_jobs", "Results": "_jobs",
     "mgemm": "_dense", "eigen": "_dense", "block_matrix": "_blocks",
 }
 _MODULES = ("analysis", "md")

@@ -7,7 +7,7 @@ from ._context import Context as Context
 from ._gauge import Gauge as Gauge
 from ._operator import Operator as Operator
 from ._solver import Solver as Solver, SolveReport as SolveReport
-from ._propagator import Propagator as Propagator, point_source as point_source
+from ._propagator import Propagator as Propagator, point_source as point_source, read_propagator as read_propagator
 from ._jobs import Results as Results
 from ._dense import eigen as eigen, mgemm as mgemm
 from ._blocks import block_matrix as block_matrix

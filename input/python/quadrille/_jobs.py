@@ -15,7 +15,9 @@ from . import _library
 from ._context import context_of
 from ._errors import NOT_CONVERGED, Error, FileError, InvalidInput, NotConverged
 from ._gauge import Gauge
+from ._gauge import gauge as gauge_of
 from ._progress import function_of
+from ._propagator import read_propagator
 from ._words import Words
 
 
@@ -175,6 +177,17 @@ class Results:
         except (OSError, KeyError) as trouble:
             raise FileError(f"{self.path('correlators.h5')}: {name}: {trouble}") from None
         return found if configuration is None else found[configuration]
+
+    def propagator(self, task="propagator"):
+        """The Propagator that this task saved; array() gives [t, z, y, x, spin, spin, color, color]."""
+        for one in self["job"]["run"]:
+            if one["task"] == "propagator" and one.get("name", "propagator") == task:
+                if "save" not in one:
+                    raise InvalidInput(f"task: {task!r} saved no file; give it save: {{file: .., precision: double}}", ["task"])
+                saved = one["save"]["file"] if isinstance(one["save"], dict) else one["save"]
+                with gauge_of(start="cold", dims=self["lattice"]["dims"], backend="cpu") as lattice:
+                    return read_propagator(lattice, self.path(saved), one["source"].get("site"))
+        raise InvalidInput(f"task: the job has no propagator task {task!r}", ["task"])
 
     def report(self, folder=None):
         """Writes the page of `quadrille report` into a folder (default: report/ in the output folder); the path of its

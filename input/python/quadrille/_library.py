@@ -66,6 +66,7 @@ _FUNCTIONS = {
                             ctypes.POINTER(Report)],
     "solver_json": [_handle, _new_text],
     "solver_destroy": [_handle],
+    "propagator_read": [_handle, _text, _text, _arrays, _size],
     "statistics": [_handle, _text, ctypes.POINTER(ctypes.c_double), _size, _size, _new_text],
     "job_run": [_handle, _handle, _text, _text, _new_text],
 }

@@ -1,8 +1,12 @@
 """Quark propagators of solvers: twelve columns in one array."""
 
+import os
+
 import numpy as np
 
+from . import _arrays
 from ._errors import InvalidInput
+from ._gauge import Gauge
 from ._solver import Solver
 
 
@@ -38,6 +42,17 @@ def propagator(solver, site=(0, 0, 0, 0), *, source=None, progress=None, batch=N
     return Propagator(columns, site, words.get("basis", "degrand_rossi"), solver.reports)
 
 
+def read_propagator(gauge, file, site=None):
+    """The Propagator in a SciDAC file, as the task `propagator` saves it, on the lattice of a gauge field. site: x, y, z, t of
+    its source, for the record. Raises FileError for another lattice, or a checksum that is wrong."""
+    if not isinstance(gauge, Gauge):
+        raise InvalidInput(f"gauge: {type(gauge).__name__} is no gauge field: make one by quadrille.gauge", ["gauge"])
+    columns = np.empty((12, *gauge.sites, 4, 3), np.complex128)
+    gauge.context.call("propagator_read", gauge.handle, os.fsencode(file), b"{}",
+                       _arrays.pointers([column.ctypes.data for column in columns]), 12)
+    return Propagator(columns, site, "degrand_rossi", [])
+
+
 def _site(gauge, site):
     try:
         found = tuple(int(x) for x in site)
@@ -71,4 +86,5 @@ class Propagator:
         return np.einsum("cti,cti->t", flat, flat)
 
     def __repr__(self):
-        return f"<Propagator from {self.site}, {self.basis} spins>"
+        source = "a file" if self.site is None else self.site
+        return f"<Propagator from {source}, {self.basis} spins>"

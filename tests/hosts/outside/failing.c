@@ -84,6 +84,7 @@ int main(void) {
     EXPECT(wanted, quadrille_gauge_part(no_gauge, dims, dims));
     EXPECT(wanted, quadrille_gauge_plaquettes(no_gauge, plaquettes));
     EXPECT(wanted, quadrille_gauge_json(no_gauge, &text));
+    EXPECT(wanted, quadrille_propagator_read(no_gauge, "never.lime", "{}", to, 12));
     EXPECT(wanted, quadrille_gauge_destroy(no_gauge));
     EXPECT(wanted, quadrille_operator_create(no_gauge, wilson, &fresh_op));
     EXPECT(wanted, quadrille_operator_apply(no_op, QUADRILLE_M, "{}", from, to, 1));
@@ -93,6 +94,9 @@ int main(void) {
     EXPECT(wanted, quadrille_solver_json(no_solver, &text));
     EXPECT(wanted, quadrille_solver_destroy(no_solver));
   }
+
+  EXPECT(QUADRILLE_INVALID_INPUT, quadrille_propagator_read(gauge, "never.lime", "{}", to, 1));
+  EXPECT(QUADRILLE_INVALID_INPUT, quadrille_propagator_read(gauge, "never.lime", "{}", NULL, 12));
 
   EXPECT(QUADRILLE_DONE, quadrille_statistics(context, "{}", measured, 3, 2, &text));
   EXPECT(QUADRILLE_INVALID_INPUT, quadrille_statistics(context, "{bin: 0}", measured, 3, 2, &text));
