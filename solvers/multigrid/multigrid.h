@@ -48,7 +48,8 @@ struct MultigridReport {
   double cycle_seconds = 0;            ///< of one, for one right-hand side
   std::array<double, multigrid::Cycle::parts> parts{};  ///< of these
   double coarse_iterations = 0;                         ///< of the coarse solve in a cycle
-  double gain = 0;                                      ///< expected: seconds of BiCGstab by those of a solve
+  /// Cycles that lower |r| by `factor`, at this pace.
+  double cycles_for(double factor) const;
 };
 
 /// An approximate inverse of the reduced operator of a system, in single precision; on a GPU the finest level is
@@ -92,7 +93,6 @@ class QUADRILLE_API Multigrid final : public LinearOperator {
   std::vector<std::unique_ptr<Level>> levels_;
   std::unique_ptr<GaugeOperator> in_half_;  ///< S of the finest level, where it is smoothed in half
   MultigridReport report_;
-  double bicgstab_seconds_ = 0;  ///< for a factor e in |r|
   mutable std::optional<ScratchFields> in_, out_;
 };
 
