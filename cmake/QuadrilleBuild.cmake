@@ -617,3 +617,22 @@ function(quadrille_without_contraction)
     set_property(SOURCE ${source} APPEND PROPERTY COMPILE_DEFINITIONS QUADRILLE_NO_CONTRACTION)
   endforeach()
 endfunction()
+
+# quadrille_install_wheel(): the component `wheel`, what the Python package holds beside its scripts: the library, the program
+# and the scripts of reports, as in an installed tree.
+function(quadrille_install_wheel)
+  if(NOT SKBUILD)
+    return()
+  endif()
+  install(FILES $<TARGET_FILE:quadrille_shared> DESTINATION quadrille/lib RENAME $<TARGET_SONAME_FILE_NAME:quadrille_shared>
+          COMPONENT wheel)
+  set_target_properties(quadrille_program PROPERTIES INSTALL_RPATH "$ORIGIN/../lib")
+  install(TARGETS quadrille_program DESTINATION quadrille/bin COMPONENT wheel)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/input/report DESTINATION quadrille/share/quadrille COMPONENT wheel
+          FILES_MATCHING PATTERN "*.py" PATTERN "*.css")
+  file(GLOB scripts ${PROJECT_SOURCE_DIR}/modules/*/report/*.py)
+  install(FILES ${scripts} DESTINATION quadrille/share/quadrille/module_reports COMPONENT wheel)
+  if(quadrille_use_mpi)
+    install(TARGETS quadrille_ranks DESTINATION quadrille/lib COMPONENT wheel)
+  endif()
+endfunction()

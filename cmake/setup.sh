@@ -8,7 +8,7 @@ build=$root/build
 build_packages=(g++ cmake ninja-build python3 libyaml-cpp-dev libspdlog-dev libfmt-dev libcli11-dev nlohmann-json3-dev
                 libpugixml-dev zlib1g-dev libopenblas-dev libhdf5-dev libeigen3-dev openmpi-bin libopenmpi-dev)
 figure_packages=(python3-matplotlib)
-test_packages=(libgtest-dev libgmock-dev python3-numpy python3-jsonschema python3-yaml gfortran libscalapack-openmpi-dev libelpa-dev)
+test_packages=(libgtest-dev libgmock-dev python3-numpy python3-jsonschema python3-yaml python3-hypothesis gfortran libscalapack-openmpi-dev libelpa-dev)
 peer_packages=(python3-venv python3-pip)
 
 say() { printf '%s: %s\n' "$script" "$*"; }

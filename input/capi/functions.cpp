@@ -3,6 +3,7 @@
 #include "input/capi/arrays/arrays.h"
 #include "input/capi/call.h"
 #include "input/capi/words.h"
+#include "input/files/propagator_file.h"
 
 namespace quadrille::capi {
 namespace {
@@ -14,7 +15,7 @@ void demand_basis(const Propagator& propagator, const Parameters& words) {
               words.where("basis"));
 }
 
-void write(const PropagatorObject& object, int column, const char* words, void* array) {
+void write_column(const PropagatorObject& object, int column, const char* words, void* array) {
   const Propagator& propagator = *object.propagator;
   if (column < 0 || column >= Propagator::size) {
     throw Error(ErrorCode::invalid_input, fmt::format("there is no column {}; there are 0 to 11", column));
@@ -43,9 +44,19 @@ void write(const PropagatorObject& object, int column, const char* words, void* 
 
 quadrille_status propagator_to_memory(quadrille_propagator* handle, int column, const char* words, void* array) {
   return with<PropagatorObject>(handle, [&](const std::shared_ptr<PropagatorObject>& propagator) {
-    write(*propagator, column, words, array);
+    write_column(*propagator, column, words, array);
     return QUADRILLE_DONE;
   });
+}
+
+/// One array for each column.
+void check_columns(void* const* columns, std::size_t count) {
+  if (count != std::size_t(Propagator::size)) {
+    throw Error(ErrorCode::invalid_input,
+                fmt::format("a propagator has {} columns, not {}: give an array for each", Propagator::size, count));
+  }
+  (void)required(columns, "columns");
+  for (std::size_t k = 0; k < count; ++k) (void)required(columns[k], "an array of columns");
 }
 
 }  // namespace
@@ -75,3 +86,24 @@ const quadrille_functions function_table = {
 };
 
 }  // namespace quadrille::capi
+
+using namespace quadrille;
+using namespace quadrille::capi;
+
+quadrille_status quadrille_propagator_read(quadrille_gauge* handle, const char* file, const char* words,
+                                           void* const* columns, size_t count) {
+  return with<GaugeObject>(handle, [&](const std::shared_ptr<GaugeObject>& gauge) {
+    Context& context = gauge->context();
+    together(context, {"quadrille_propagator_read", words, count}, [&] {
+      (void)required(file, "file");
+      (void)read_words(spinors_table(), words, "spinors");
+      check_columns(columns, count);
+    });
+    const PropagatorFile read = read_propagator_file(file, *gauge->lattice, context.backend);
+    const PropagatorObject propagator{gauge->home, &read.propagator};
+    for (int column = 0; column < Propagator::size; ++column) {
+      write_column(propagator, column, words, columns[column]);
+    }
+    return QUADRILLE_DONE;
+  });
+}

@@ -238,6 +238,29 @@ QUADRILLE_C_API quadrille_status quadrille_solver_solve_shifts(quadrille_solver*
 /* The solves of the last call as a JSON list, as in `solves` of results.json, with kernels and histories. */
 QUADRILLE_C_API quadrille_status quadrille_solver_json(quadrille_solver* solver, const char** json);
 
+/* ---- propagators ---- */
+
+/* Copies the first propagator of a SciDAC file, as the task `propagator` saves it, to the arrays columns[0 .. count),
+ * count = 12: column 3 * spin + color of the source, whose spins are in the DeGrand-Rossi basis. `words`: SPINORS with
+ * subset full, basis degrand_rossi and normalization mass. The propagator must be on a lattice with the extents of the
+ * field; its checksum must be right: else QUADRILLE_FILE_ERROR. */
+QUADRILLE_C_API quadrille_status quadrille_propagator_read(quadrille_gauge* gauge, const char* file, const char* words,
+                                                           void* const* columns, size_t count);
+
+/* ---- statistics ---- */
+
+/* Means and errors of measurements `rows` [configurations][length], in the order of the Markov chain, as in `averages`
+ * and `fits` of results.json. `words`: bin: n                       configurations in each bin; default: 1 bootstrap:
+ * n, seed: k        samples for bootstrap errors beside those of the jackknife; default: none samples: true also the
+ * means without each bin, and of each bootstrap sample effective_mass: true         also that of a cosh: a row is a
+ * correlator from the source on, of an even length fit: {window: [first, last], states: 1, correlated: false}   also a
+ * fit of such rows, as in `ensemble.fits` *json is a map: configurations, bins, mean, error, bootstrap_error, tau_int,
+ * tau_int_error, gamma_error, window (lists of `length` numbers); jackknife_samples, bootstrap_samples (lists of them);
+ * effective_mass; fit, null where there is none, with the reason in `fit_warning`. What is not known is null.
+ * QUADRILLE_NUMERICAL for numbers that are not finite. On several ranks each rank may call it alone. */
+QUADRILLE_C_API quadrille_status quadrille_statistics(quadrille_context* context, const char* words, const double* rows,
+                                                      size_t configurations, size_t length, const char** json);
+
 /* ---- whole jobs ---- */
 
 /* Runs a job as `quadrille run` does: {gauge: .., operator: .., solver: .., run: [{task: propagator, ..}, ..]}, with

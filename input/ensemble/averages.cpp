@@ -135,7 +135,10 @@ struct Averaging {
 
   Json effective_mass(const Everywhere& places, const std::vector<int>& source_times) const {
     const Measurements rows = rows_of(places, source_times);
-    if (rows.empty()) return nullptr;
+    return rows.empty() ? Json(nullptr) : effective_mass_of(rows);
+  }
+
+  Json effective_mass_of(const Measurements& rows) const {
     // A channel may have either sign.
     return of_function(Bins(rows, rules.bin), [](std::vector<double> mean) {
       const double sign = mean[1] < 0 ? -1 : 1;
@@ -290,6 +293,14 @@ void collect_rows(const Everywhere& places, std::size_t extent, const std::strin
 }
 
 }  // namespace
+
+Json average_of_rows(const Measurements& rows, const AverageRules& rules) {
+  return Averaging{rules, rows.front().size()}.of_rows(rows);
+}
+
+Json effective_mass_of_rows(const Measurements& rows, const AverageRules& rules) {
+  return Averaging{rules, rows.front().size()}.effective_mass_of(rows);
+}
 
 bool is_averaged_block(const std::string& block) { return !is_program_block(block) || block == "critical_masses"; }
 

@@ -30,6 +30,13 @@ bool is_averaged_block(const std::string& block);
 /// configurations is averaged over the others; `configurations` says over how many.
 nlohmann::ordered_json averages(const std::vector<nlohmann::ordered_json>& results, const AverageRules& rules);
 
+/// The average of rows as it stands there: configurations, mean, error, bootstrap_error, tau_int and so on, lists as
+/// long as a row.
+nlohmann::ordered_json average_of_rows(const Measurements& rows, const AverageRules& rules);
+/// {mean, error, bootstrap_error} of the effective mass of rows that are correlators from the source on, of an even
+/// length.
+nlohmann::ordered_json effective_mass_of_rows(const Measurements& rows, const AverageRules& rules);
+
 /// A list over t in the correlators of results: its path, "mesons/pion", and a row for each configuration, of NaN where
 /// it has none. t is absolute, as in the results.
 struct CorrelatorRows {

@@ -154,6 +154,10 @@ void check_fits(const Job& job, int extent, std::size_t configurations, std::vec
   }
 }
 
+Json fit_of_rows(const Parameters& asked, const Measurements& rows, std::size_t bin, std::string& why) {
+  return fitted(FitRules(asked), rows, bin, why);
+}
+
 Json fits(const Job& job, const std::vector<Json>& results, const AverageRules& rules,
           std::vector<std::string>& warnings) {
   Json out = Json::object();

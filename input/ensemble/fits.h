@@ -16,6 +16,11 @@ namespace quadrille {
 /// fits of one name.
 void check_fits(const Job& job, int extent, std::size_t configurations, std::vector<Error>& errors);
 
+/// One of `fits` below, of rows that begin at the source: `asked` is an entry of `ensemble.fits`. Null, with the reason
+/// in `why`, where there is no fit; without errors `why` says so. Errors: those of CoshFitter.
+nlohmann::ordered_json fit_of_rows(const Parameters& asked, const Measurements& rows, std::size_t bin,
+                                   std::string& why);
+
 /// `fits` of results.json, of what `ensemble.fits` asks for: by name correlator, states, window, correlated,
 /// configurations, chi2, dof, chi2_per_dof, masses and amplitudes [{value, error}], the lightest state first. Errors
 /// are those of the jackknife over the bins of `rules`, each sample fitted with the covariance of all. What cannot be

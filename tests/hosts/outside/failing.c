@@ -37,7 +37,7 @@ int main(void) {
   double* links = calloc(V * 72, sizeof *links);
   const void *from[1], *from_links[1], *no_from[1] = {NULL};
   void *to[1], *to_links[1], *no_to[1] = {NULL};
-  double plaquettes[7];
+  double plaquettes[7], measured[6] = {1, 2, 3, 4, 5, 6};
   int dims[4], k;
   quadrille_report report = QUADRILLE_REPORT_INIT;
   from[0] = b;
@@ -72,6 +72,7 @@ int main(void) {
     EXPECT(wanted, quadrille_context_set_progress(no_context, NULL, NULL));
     EXPECT(wanted, quadrille_context_set_stream(no_context, NULL));
     EXPECT(wanted, quadrille_job_run(no_context, NULL, "{run: []}", "never", &text));
+    EXPECT(wanted, quadrille_statistics(no_context, "{}", measured, 3, 2, &text));
     EXPECT(wanted, quadrille_help(no_context, NULL, &text));
     EXPECT(wanted, quadrille_schema(no_context, &text));
     EXPECT(wanted, quadrille_gauge_create(no_context, "{start: hot, dims: [4, 4, 4, 4]}", &fresh_gauge));
@@ -83,6 +84,7 @@ int main(void) {
     EXPECT(wanted, quadrille_gauge_part(no_gauge, dims, dims));
     EXPECT(wanted, quadrille_gauge_plaquettes(no_gauge, plaquettes));
     EXPECT(wanted, quadrille_gauge_json(no_gauge, &text));
+    EXPECT(wanted, quadrille_propagator_read(no_gauge, "never.lime", "{}", to, 12));
     EXPECT(wanted, quadrille_gauge_destroy(no_gauge));
     EXPECT(wanted, quadrille_operator_create(no_gauge, wilson, &fresh_op));
     EXPECT(wanted, quadrille_operator_apply(no_op, QUADRILLE_M, "{}", from, to, 1));
@@ -92,6 +94,18 @@ int main(void) {
     EXPECT(wanted, quadrille_solver_json(no_solver, &text));
     EXPECT(wanted, quadrille_solver_destroy(no_solver));
   }
+
+  EXPECT(QUADRILLE_INVALID_INPUT, quadrille_propagator_read(gauge, "never.lime", "{}", to, 1));
+  EXPECT(QUADRILLE_INVALID_INPUT, quadrille_propagator_read(gauge, "never.lime", "{}", NULL, 12));
+
+  EXPECT(QUADRILLE_DONE, quadrille_statistics(context, "{}", measured, 3, 2, &text));
+  EXPECT(QUADRILLE_INVALID_INPUT, quadrille_statistics(context, "{bin: 0}", measured, 3, 2, &text));
+  EXPECT(QUADRILLE_INVALID_INPUT, quadrille_statistics(context, "{}", NULL, 3, 2, &text));
+  EXPECT(QUADRILLE_INVALID_INPUT, quadrille_statistics(context, "{}", measured, 0, 2, &text));
+  EXPECT(QUADRILLE_INVALID_INPUT, quadrille_statistics(context, "{}", measured, 3, 2, NULL));
+  EXPECT(QUADRILLE_INVALID_INPUT, quadrille_statistics(context, "{effective_mass: true}", measured, 2, 3, &text));
+  measured[3] = strtod("nan", NULL);
+  EXPECT(QUADRILLE_NUMERICAL, quadrille_statistics(context, "{}", measured, 3, 2, &text));
 
   /* nothing to write to, nothing to read from */
   EXPECT(QUADRILLE_INVALID_INPUT, quadrille_context_create("{}", NULL));

@@ -1,0 +1,227 @@
+"""Whole jobs, as `quadrille run` runs them, and their results."""
+
+import ctypes
+import html
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+from . import _library
+from ._context import context_of
+from ._errors import NOT_CONVERGED, Error, FileError, InvalidInput, NotConverged
+from ._gauge import Gauge
+from ._gauge import gauge as gauge_of
+from ._progress import function_of
+from ._propagator import read_propagator
+from ._words import Words
+
+
+def run(job, *, gauge=None, set=None, out=None, progress=None,  # pylint: disable=redefined-builtin
+        context=None, backend=None, device=None, threads=None):
+    """Runs a job and gives its Results: the same tasks, numbers and files as those of `quadrille run`.
+
+    job: a dict with the blocks gauge, operator, solver and run; YAML text; or the path of a YAML file. Files that it reads
+        are relative to the working directory.
+    gauge: a Gauge whose links the job uses, in its context; then the job has no gauge block.
+    set: changes of a job that is a dict: {"operator.kappa": 0.12, "run[0].source.site": [1, 2, 3, 5]}.
+    out: folder of results.json and of files that the job writes; default: JOB.out of a file JOB.yaml, otherwise a
+        temporary folder, which lasts as long as the Results. A folder with an unfinished run of the job continues it.
+    progress, Ctrl-C: as for solves (quadrille.solver); for work other than solves `solves` is 0 and `residual` the
+        fraction that is left. A job that is stopped saves its state: the same call continues it.
+    context, backend, device, threads: as for quadrille.gauge, where there is no `gauge`.
+
+    Raises InvalidInput with all mistakes of the job, a line each; NotConverged, with the Results as `results`.
+    """
+    if gauge is not None and not isinstance(gauge, Gauge):
+        raise InvalidInput(f"gauge: {type(gauge).__name__} is no gauge field: make one by quadrille.gauge", ["gauge"])
+    text, words, folder = _read(job, set or {})
+    here = gauge.context if gauge is not None else context_of(context, backend, device, threads)
+    temporary = None
+    if out is None and folder is None:
+        temporary = tempfile.TemporaryDirectory(prefix="quadrille-")  # pylint: disable=consider-using-with
+    folder = os.fspath(out) if out is not None else folder or temporary.name
+    status, said = here.call("job_run", here.handle, gauge.handle if gauge is not None else None, text.encode(),
+                             os.fsencode(folder), ctypes.POINTER(ctypes.c_char_p)(), words=words,
+                             progress=function_of(progress), may_fail=(NOT_CONVERGED,))
+    results = Results(folder)
+    results._temporary = temporary  # pylint: disable=protected-access
+    if status == NOT_CONVERGED:
+        raise NotConverged(said, results=results)
+    return results
+
+
+def _read(job, changes):
+    """The text of a job, its Words where it is a dict, and the folder that its results go to, if it names one."""
+    if isinstance(job, dict):
+        words = Words(_changed(job, changes))
+        return words.text, words, None
+    if changes:
+        raise InvalidInput("set: changes of a job that is a dict; write those of a text into the text", ["set"])
+    if not isinstance(job, (str, os.PathLike)):  # open() would take a number for a file descriptor
+        raise InvalidInput(f"job: {type(job).__name__} is none of a dict, YAML text and a path", ["job"])
+    if isinstance(job, str) and ("\n" in job or ":" in job) and not os.path.exists(job):
+        return job, None, None
+    try:
+        with open(job, encoding="utf-8") as stream:
+            return stream.read(), None, os.path.splitext(os.fspath(job))[0] + ".out"
+    except (OSError, ValueError) as trouble:
+        raise FileError(f"job: {trouble}", ["job"]) from None
+
+
+def _changed(job, changes):
+    """A copy of a job with changes by path; None takes a key away."""
+    job = json.loads(json.dumps(job, default=_plain))
+    for path, value in changes.items():
+        steps = [int(number) if number else name for name, number in re.findall(r"([^.\[\]]+)|\[(\d+)\]", path)]
+        place = job
+        try:
+            for step in steps[:-1]:
+                place = place.setdefault(step, {}) if isinstance(place, dict) else place[step]
+            if value is None and isinstance(place, dict):
+                place.pop(steps[-1], None)
+            else:
+                place[steps[-1]] = value
+        except (IndexError, TypeError, AttributeError):
+            raise InvalidInput(f"set: the job has no {path!r}", ["set"]) from None
+    return job
+
+
+def _plain(value):
+    from ._words import plain  # pylint: disable=import-outside-toplevel
+
+    return plain(value)
+
+
+class Results:
+    """The output folder of a job: results["correlators"]["mesons"]["pion"] are the fields of results.json, which
+    input/run/OUTPUT.md explains.
+
+    folder: an output folder, or the path of a results.json.
+    """
+
+    def __init__(self, folder):
+        folder = os.fspath(folder)
+        self._temporary = None
+        #: the output folder
+        self.folder = os.path.dirname(folder) if os.path.basename(folder) == "results.json" else folder
+        try:
+            with open(self.path("results.json"), encoding="utf-8") as stream:
+                self._tree = json.load(stream)
+        except (OSError, ValueError) as trouble:
+            raise FileError(f"{self.path('results.json')}: {trouble}; expected the output folder of a job") from None
+        if not isinstance(self._tree, dict):
+            raise FileError(f"{self.path('results.json')}: expected the results of a job, got {type(self._tree).__name__}")
+
+    def path(self, name):
+        """Of a file in the folder."""
+        return os.path.join(self.folder, name)
+
+    def __getitem__(self, key):
+        return self._tree[key]
+
+    def get(self, key, default=None):
+        return self._tree.get(key, default)
+
+    def keys(self):
+        return self._tree.keys()
+
+    def __iter__(self):
+        return iter(self._tree)
+
+    def __contains__(self, key):
+        return key in self._tree
+
+    @property
+    def warnings(self):
+        return self._tree.get("warnings", [])
+
+    @property
+    def solves(self):
+        """A dict for each solve: iterations, residual, seconds, history and more."""
+        return self._tree.get("solves", [])
+
+    def correlator(self, name, momentum=(0, 0, 0), configuration=None):
+        """C(t) for all t of the lattice: real for "mesons/pion", complex for a channel, "mesons/rho_x". Not-a-number where
+        there is no solution. Of several configurations [configuration, t], from correlators.h5, which needs h5py, or the
+        one with this number."""
+        if "configurations" in self._tree:
+            return self._of_configurations(name, configuration)
+        task, _, channel = name.partition("/")
+        block = self._tree.get("correlators", {}).get(task)
+        if block is None:
+            raise InvalidInput(f"name: no correlators of {task!r}; there are {', '.join(self._tree.get('correlators', {})) or 'none'}",
+                               ["name"])
+        if channel in ("", "pion") and "pion" in block and tuple(momentum) == (0, 0, 0):
+            return _numbers(block["pion"])
+        channels = block.get("channels", {})
+        if channel not in channels:
+            raise InvalidInput(f"name: {task!r} has no channel {channel!r}; there are {', '.join(channels) or 'none'}", ["name"])
+        for one in channels[channel]["correlators"]:
+            if tuple(one["momentum"]) == tuple(momentum):
+                return _numbers(one["re"]) + 1j * (_numbers(one["im"]) if "im" in one else 0)
+        raise InvalidInput(f"momentum: {tuple(momentum)} was not computed", ["momentum"])
+
+    def _of_configurations(self, name, configuration):
+        try:
+            import h5py  # pylint: disable=import-outside-toplevel
+        except ImportError:
+            raise Error("correlators of several configurations are read by h5py, which is not installed") from None
+        try:
+            with h5py.File(self.path("correlators.h5"), "r") as file:
+                found = file[name][...]
+        except (OSError, KeyError) as trouble:
+            raise FileError(f"{self.path('correlators.h5')}: {name}: {trouble}") from None
+        return found if configuration is None else found[configuration]
+
+    def propagator(self, task="propagator"):
+        """The Propagator that this task saved; array() gives [t, z, y, x, spin, spin, color, color]."""
+        for one in self["job"]["run"]:
+            if one["task"] == "propagator" and one.get("name", "propagator") == task:
+                if "save" not in one:
+                    raise InvalidInput(f"task: {task!r} saved no file; give it save: {{file: .., precision: double}}", ["task"])
+                saved = one["save"]["file"] if isinstance(one["save"], dict) else one["save"]
+                with gauge_of(start="cold", dims=self["lattice"]["dims"], backend="cpu") as lattice:
+                    return read_propagator(lattice, self.path(saved), one["source"].get("site"))
+        raise InvalidInput(f"task: the job has no propagator task {task!r}", ["task"])
+
+    def report(self, folder=None):
+        """Writes the page of `quadrille report` into a folder (default: report/ in the output folder); the path of its
+        report.html. Figures need matplotlib."""
+        folder = self.path("report") if folder is None else os.fspath(folder)
+        scripts = _scripts()
+        done = subprocess.run(
+            [sys.executable, os.path.join(scripts, "report", "report.py"), self.path("results.json"), "--out", folder,
+             "--modules", os.path.join(scripts, "module_reports")],
+            capture_output=True, text=True, check=False, env={**os.environ, "QUADRILLE_REPORT_AGAIN": "1"})
+        if done.returncode != 0:
+            raise Error(f"the report of {self.folder} failed: {done.stderr.strip()}")
+        return os.path.join(folder, "report.html")
+
+    def _repr_html_(self):
+        with tempfile.TemporaryDirectory(prefix="quadrille-") as folder:
+            with open(self.report(folder), encoding="utf-8") as stream:
+                page = stream.read()
+        return f'<iframe srcdoc="{html.escape(page)}" style="width: 100%; height: 40em; border: none"></iframe>'
+
+    def __repr__(self):
+        tasks = [task.get("name", task.get("task")) for task in self._tree.get("job", {}).get("run", [])]
+        return f"<Results of {', '.join(map(str, tasks))} in {self.folder}>"
+
+
+def _numbers(values):
+    return np.array([np.nan if one is None else one for one in values], dtype=float)
+
+
+def _scripts():
+    """The folder of the scripts of reports: in the wheel, or beside a library in its build or installed tree."""
+    library = os.path.dirname(os.path.abspath(_library.path()))
+    for folder in (os.path.join(_library.HERE, "share", "quadrille"), os.path.join(library, "share", "quadrille"),
+                   os.path.join(os.path.dirname(library), "share", "quadrille")):
+        if os.path.exists(os.path.join(folder, "report", "report.py")):
+            return folder
+    raise FileError("the scripts of reports are neither in the package nor beside the library; install the wheel")
