@@ -70,7 +70,6 @@ void run_three_point(JobRun& job, const TaskSpec& task) {
          {"sink_time", sink.integer("time")},
          {"sink_momentum", sink.integer_list("momentum")},
          {"hadron", to_json(sink.group("hadron"))}};
-  if (task.parameters->has("two_point")) out["two_point"] = to_json(task.parameters->group("two_point"));
   out["channels"] = std::move(channels);
 }
 
@@ -91,16 +90,6 @@ TaskEntry three_point_task() {
   currents.help = "G of the currents: gamma matrices by name";
   currents.default_text = "[gt]";
   currents.element = {{.name = "current", .type = ParameterType::choice, .choices = gamma_names()}};
-  Parameter two_point;
-  two_point.name = "two_point";
-  two_point.type = ParameterType::group;
-  two_point.help =
-      "the hadron's own correlator, of an earlier task with the same sink: averages over configurations then have the "
-      "ratio C(q, t) / C2(p', T) sqrt[C2(p, T - t) C2(p', t) C2(p', T) / (C2(p', T - t) C2(p, t) C2(p, T))], p = p' - "
-      "q, "
-      "times from the source, T the sink";
-  two_point.members = {{.name = "task", .help = "name of the task mesons or baryons", .required = true},
-                       {.name = "channel", .help = "its channel: pion, gtg5_g5, nucleon", .required = true}};
   entry.table.parameters = {{.name = "from",
                              .help = "name of an earlier propagator task: the quark S that the current is on",
                              .required = true},
@@ -108,8 +97,7 @@ TaskEntry three_point_task() {
                              .help = "name of an earlier propagator task with a sequential source at the sink: X",
                              .required = true},
                             currents,
-                            momenta_parameter(),
-                            two_point};
+                            momenta_parameter()};
   entry.references = {{"from", "propagator"}, {"sequential", "propagator"}};
   entry.check = check_hadrons;
   entry.check_used = check_three_point_used;
