@@ -93,14 +93,21 @@ void require_indexable(const HopSetup& setup) {
                   half_volume, links.components()));
 }
 
-/// The sites of a parity that are at special edges, in the order of memory.
+/// The sites of a parity that are at special edges, one tile after the other: the sites of a thread block share most of
+/// their neighbours, and rows along x are long runs of memory.
 std::vector<int> special_sites(const Dims& dims, Parity p, const dirac::CudaEdges& edges) {
+  constexpr dirac::Tile tile{8, 4, 4, 4};  // of a face 128 sites
   const GroupedGeometry geometry = dirac::geometry_of(dims, p);
-  std::vector<int> sites;
+  std::vector<std::array<int, 5>> ordered;  // place of the tile from t to x, then site
   const int all = geometry.half_x * geometry.y * geometry.z * geometry.t;
   for (int site = 0; site < all; ++site) {
-    if (!edges.inner(GroupedSite(geometry, site))) sites.push_back(site);
+    const GroupedSite here(geometry, site);
+    if (edges.inner(here)) continue;
+    ordered.push_back({here.t / tile[3], here.z / tile[2], here.y / tile[1], here.xh / tile[0], site});
   }
+  std::sort(ordered.begin(), ordered.end());
+  std::vector<int> sites;
+  for (const std::array<int, 5>& place : ordered) sites.push_back(place[4]);
   return sites;
 }
 
@@ -161,11 +168,9 @@ class Launches {
 /// The kernels of a hop with or without site-local terms other than numbers.
 class HopVariant {
  public:
-  /// `stays`: blocks do not walk along t.
-  HopVariant(const dirac::CudaHopKernels& kernels, const Dims& dims, bool special_edges, bool stays)
+  HopVariant(const dirac::CudaHopKernels& kernels, const Dims& dims, bool special_edges)
       : kernels_(kernels),
         dims_(dims),
-        walks_(kernels.walks && !stays),
         one_(special_edges ? kernels.inner : kernels.whole, [&](int most_threads, auto&& resident) {
           return dirac::possible_walks(dims_, most_threads, if_it_walks(resident));
         }) {}
@@ -179,6 +184,14 @@ class HopVariant {
     };
     return lists_.try_emplace(groups, kernels_.lists, make).first->second;
   }
+  /// What was chosen for the next longer lists that had a choice; null: none had.
+  const dirac::ListWalk* chosen_for_longer(int groups, bool z) {
+    for (auto longer = lists_.upper_bound(groups); longer != lists_.end(); ++longer) {
+      const std::optional<std::size_t> chosen = longer->second.chosen(z);
+      if (chosen) return &longer->second.ways().at(*chosen);
+    }
+    return nullptr;
+  }
   int calls_a_thread() const { return kernels_.calls; }
   /// On the sites at special edges, of any list.
   const void* edge_kernel() const { return kernels_.edges; }
@@ -186,12 +199,11 @@ class HopVariant {
  private:
   template <class Resident>
   std::function<int(int)> if_it_walks(Resident&& resident) const {
-    return [this, resident](int threads) { return walks_ ? resident(threads) : 0; };
+    return [this, resident](int threads) { return kernels_.walks ? resident(threads) : 0; };
   }
 
   dirac::CudaHopKernels kernels_;
   Dims dims_;
-  bool walks_;
   Launches<dirac::Walk> one_;
   std::map<int, Launches<dirac::ListWalk>> lists_;
 };
@@ -225,6 +237,7 @@ class CudaHop final : public HopKernel {
     for_each_part(call, [&](const HopCall& part) {
       dirac::CudaHopListArgs args = bound(part);
       args.geometry = dirac::geometry_of(dims(), part.parity);
+      args.blocks = args.count;
       launch_threads(local_.function, setup_.spinor.lattice->half_volume(), args, cuda::stream());
     });
   }
@@ -261,12 +274,15 @@ class CudaHop final : public HopKernel {
     const int groups = groups_of(call.list.size(), variant);
     const std::size_t listed = std::size_t(groups * variant.calls_a_thread());
     const HopCall rest = call.part(listed, call.list.size() - listed);
-    const auto way_of = [&](auto& launches, const HopCall& like) {
-      return way ? *way % launches.ways().size() : choice(launches, like);
+    const auto way_of = [&](auto& launches, const HopCall& like, const auto* model) {
+      return way ? *way % launches.ways().size() : choice(launches, like, model);
     };
     // Choices are made before messages are under way: they are collective.
-    const std::size_t list_way = groups == 0 ? 0 : way_of(variant.lists(groups), call.part(0, listed));
-    const std::size_t one_way = rest.list.empty() ? 0 : way_of(variant.one(), rest.part(0, 1));
+    const std::size_t list_way = groups == 0 ? 0
+                                             : way_of(variant.lists(groups), call.part(0, listed),
+                                                      variant.chosen_for_longer(groups, call.has_z()));
+    const dirac::Walk* no_model = nullptr;
+    const std::size_t one_way = rest.list.empty() ? 0 : way_of(variant.one(), rest.part(0, 1), no_model);
     if (halo_) halo_->start(call);
     if (groups > 0) launch(variant.lists(groups), list_way, bound(call.part(0, listed)), call.parity);
     for (std::size_t k = 0; k < rest.list.size(); ++k)
@@ -279,11 +295,7 @@ class CudaHop final : public HopKernel {
   /// Made on first use.
   HopVariant& variant(bool site_terms) const {
     std::optional<HopVariant>& made = variants_[site_terms];
-    // Blocks that walk leave no room for the halo's until they are done.
-    if (!made) {
-      made.emplace(entry_.kernels(setup_.form.temporal_gauge, site_terms), dims(), args_.edges.special,
-                   halo_ != nullptr);
-    }
+    if (!made) made.emplace(entry_.kernels(setup_.form.temporal_gauge, site_terms), dims(), args_.edges.special);
     return *made;
   }
 
@@ -296,28 +308,46 @@ class CudaHop final : public HopKernel {
     if (communicator().size() > 1) halo_ = std::make_unique<CudaHalo>(setup_);
   }
 
-  /// Chosen at the first call, by rank 0: it measures, the others take what it found.
+  /// Chosen at the first call, by rank 0: it measures, the others take what it found. `model`: what was chosen for
+  /// longer lists, or null.
   template <class Way>
-  std::size_t choice(Launches<Way>& launches, const HopCall& call) const {
+  std::size_t choice(Launches<Way>& launches, const HopCall& call, const Way* model) const {
     std::optional<std::size_t>& chosen = launches.chosen(call.has_z());
     if (!chosen) {
-      std::size_t found = communicator().rank() == 0 ? choose(launches, call) : 0;
+      std::size_t found = communicator().rank() == 0 ? choose(launches, call, model) : 0;
       communicator().broadcast(&found, sizeof found, 0);
       chosen = found;
     }
     return *chosen;
   }
 
-  /// The fastest way for lists like this one; measuring overwrites every y.
-  template <class Way>
-  std::size_t choose(const Launches<Way>& launches, const HopCall& call) const {
-    const FieldDesc& desc = call.list.front().y->desc();
+  TuningKey key_of(const HopCall& call) const {
     const std::size_t calls = call.list.size();
-    const TuningKey key{
-        desc.backend->device() + ", " + architecture(), build,
+    return {
+        call.list.front().y->desc().backend->device() + ", " + architecture(), build,
         fmt::format("{}{}{}{}{}{} {}x{}x{}x{}", entry_.name, setup_.form.temporal_gauge ? "_temporal_gauge" : "",
                     call.has_z() ? "_xpay" : "", call.has_terms() ? "_terms" : "", args_.edges.special ? "_inner" : "",
                     calls > 1 ? "_rhs" + std::to_string(calls) : "", dims()[0], dims()[1], dims()[2], dims()[3])};
+  }
+
+  /// A list that shrinks as its solves end keeps its way: measuring one for each length would take longer than it
+  /// gains.
+  std::size_t choose(const Launches<dirac::ListWalk>& launches, const HopCall& call,
+                     const dirac::ListWalk* model) const {
+    if (model == nullptr) return fastest(launches, call);
+    const std::optional<int> known = tuner().known(key_of(call), launches.names());
+    return known ? std::size_t(*known) : dirac::most_like(launches.ways(), *model);
+  }
+  std::size_t choose(const Launches<dirac::Walk>& launches, const HopCall& call, const dirac::Walk*) const {
+    return fastest(launches, call);
+  }
+
+  /// The fastest way for lists like this one; measuring overwrites every y.
+  template <class Way>
+  std::size_t fastest(const Launches<Way>& launches, const HopCall& call) const {
+    const FieldDesc& desc = call.list.front().y->desc();
+    const std::size_t calls = call.list.size();
+    const TuningKey key = key_of(call);
     std::optional<cuda::StreamClock> clock;
     std::deque<Field> scratch;  // where y is read too
     std::vector<Operands> trial(call.list.begin(), call.list.end());
@@ -376,14 +406,22 @@ class CudaHop final : public HopKernel {
     args.geometry = dirac::geometry_of(dims(), call.parity);
     args.edges.sites = sites.get();
     args.edges.count = int(sites.count());
+    args.blocks = blocks_at_edges(args.edges.count, args.count);
     launch_threads(variant_of(call).edge_kernel(), args.edges.count, args, halo_ ? halo_->stream() : cuda::stream());
     if (halo_) halo_->join();
   }
-  /// A thread for each of `count` sites and each call.
+  /// Blocks with the same sites, each for an equal share of the calls: as few as keep the device busy.
+  static int blocks_at_edges(int sites, int calls) {
+    constexpr int threads = 2048;  // of a multiprocessor
+    static const int busy = threads * device_attribute(cudaDevAttrMultiProcessorCount);
+    const int blocks = std::min(calls, (busy + sites - 1) / sites), share = (calls + blocks - 1) / blocks;
+    return (calls + share - 1) / share;
+  }
+  /// A thread for each of `count` sites and each of args.blocks shares of the calls.
   static void launch_threads(const void* kernel, std::int64_t count, dirac::CudaHopListArgs& args,
                              cudaStream_t stream) {
     constexpr int threads = dirac::edge_threads;
-    const dim3 grid(unsigned((count + threads - 1) / threads * args.count));
+    const dim3 grid(unsigned((count + threads - 1) / threads * args.blocks));
     launch_kernel(kernel, grid, dim3(threads), args, stream);
   }
   static dim3 extent(const std::array<int, 3>& n) { return dim3(unsigned(n[0]), unsigned(n[1]), unsigned(n[2])); }

@@ -301,7 +301,7 @@ def edge_hop_lines(kernel, hop, started):
         ghost.append("unit = " + unit_of(f"load_shared(args.edges.ghost_norms_of<{d}>(call) + at)"))
         local.append("unit = " + unit_of("load_shared(fields.in_norms + there)"))
     lines += either(f"edge && args.edges.ghosts[{d}] != nullptr", ghost, local) + phase_lines(hop)
-    with_link = link_of(kernel, hop, "load_once") + rows_of_products(kernel, hop, started)
+    with_link = link_of(kernel, hop, "load_shared") + rows_of_products(kernel, hop, started)
     if hop.mu == 3:
         needed = f"!temporal_gauge || (edge && args.edges.of_lattice[{d}])"
         with_link = either(needed, with_link, without_link(kernel, hop, started))
@@ -390,7 +390,7 @@ def edge_body(operator, kernel):
     lines = ["const CudaHopFields& fields = args.calls[call];", declared(x for x, _, _ in components())]
     for hop in operator.SPATIAL_HOPS + operator.TIME_HOPS:
         lines += edge_hop_lines(kernel, hop, started)
-    return "\n".join(indented(lines + result_lines(operator, kernel, "load_once")))
+    return "\n".join(indented(lines + result_lines(operator, kernel, "load_shared")))
 
 
 def types(kernel):

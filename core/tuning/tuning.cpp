@@ -125,27 +125,32 @@ TuningSettings tuning_settings() {
 
 Tuner::Tuner(TuningSettings settings) : settings_(std::move(settings)), cache_(settings_.file) {}
 
-/// The choice that needs no measurement; -1 when there is none.
-int Tuner::known(const TuningKey& key, const std::vector<std::string>& candidates) {
+/// From memory or the cache file; the mutex is held.
+std::optional<int> Tuner::remembered(const TuningKey& key, const std::vector<std::string>& candidates) {
   const auto found = choices_.find(key);
   if (found != choices_.end() && found->second.candidates == candidates) return found->second.index;
   const TuningEntry* kept = cache_.find(key, candidates);
-  if (kept == nullptr) return -1;
+  if (kept == nullptr) return std::nullopt;
   const int index = int(std::find(candidates.begin(), candidates.end(), kept->chosen) - candidates.begin());
   choices_.insert_or_assign(key, Choice{candidates, index});
   return index;
 }
 
+std::optional<int> Tuner::known(const TuningKey& key, const std::vector<std::string>& candidates) {
+  if (settings_.mode == TuningSettings::Mode::Force) return int(settings_.forced % candidates.size());
+  if (settings_.mode == TuningSettings::Mode::Off || candidates.size() == 1) return 0;
+  const std::lock_guard lock(mutex_);
+  return remembered(key, candidates);
+}
+
 int Tuner::choose(const TuningKey& key, const std::vector<std::string>& candidates,
                   const std::function<double(int)>& measure) {
   if (candidates.empty()) throw Error(ErrorCode::internal, fmt::format("tuning: '{}' has no candidates", key.problem));
-  if (settings_.mode == TuningSettings::Mode::Force) return int(settings_.forced % candidates.size());
-  if (settings_.mode == TuningSettings::Mode::Off || candidates.size() == 1) return 0;
+  if (const auto index = known(key, candidates)) return *index;
   {
     const std::lock_guard lock(mutex_);
-    const int index = known(key, candidates);
-    if (index >= 0) return index;
-    choices_.insert_or_assign(key, Choice{candidates, 0});  // for whoever asks while it is measured
+    if (const auto index = remembered(key, candidates)) return *index;  // another thread's meanwhile
+    choices_.insert_or_assign(key, Choice{candidates, 0});              // for whoever asks while it is measured
   }
   Winner winner;
   try {

@@ -10,6 +10,7 @@
 #include <functional>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -57,13 +58,15 @@ class QUADRILLE_API Tuner {
   /// without candidates. Trouble with the cache file is a warning, once.
   int choose(const TuningKey& key, const std::vector<std::string>& candidates,
              const std::function<double(int)>& measure);
+  /// The choice where it needs no measurement: the environment's, or that of this process' memory or of the cache file.
+  std::optional<int> known(const TuningKey& key, const std::vector<std::string>& candidates);
 
  private:
   struct Choice {
     std::vector<std::string> candidates;
     int index;
   };
-  int known(const TuningKey& key, const std::vector<std::string>& candidates);
+  std::optional<int> remembered(const TuningKey& key, const std::vector<std::string>& candidates);
 
   const TuningSettings settings_;
   std::mutex mutex_;  ///< guards what follows

@@ -257,27 +257,29 @@ __device__ __forceinline__ void for_each_site_of_list(const CudaHopListArgs& arg
                         [&](const GroupedSite& here) { body(first, here); });
 }
 
-/// Calls body(call, index) for the threads with index < count: blocks of all calls for the same indices follow each
-/// other.
+/// Calls body(call, index) for the threads with index < count and their share of a list of `calls`: the `blocks` blocks
+/// with the same indices follow each other, and the calls of a thread find what they share in the first-level cache.
 template <class Body>
-__device__ __forceinline__ void for_each_index(int calls, int count, Body&& body) {
-  const int part = int(blockIdx.x) / calls, index = part * int(blockDim.x) + int(threadIdx.x);
-  if (index < count) body(int(blockIdx.x) - part * calls, index);
+__device__ __forceinline__ void for_each_index(int calls, int blocks, int count, Body&& body) {
+  const int part = int(blockIdx.x) / blocks, index = part * int(blockDim.x) + int(threadIdx.x);
+  if (index >= count) return;
+#pragma unroll 1
+  for (int call = int(blockIdx.x) - part * blocks; call < calls; call += blocks) body(call, index);
 }
 
 }  // namespace quadrille::dirac
 
 /// The kernels of generated bodies, and how the host finds them.
-#define QUADRILLE_CUDA_HOP(name, threads, blocks, slices)                                                            \
+#define QUADRILLE_CUDA_HOP(name, threads, at_least, slices)                                                          \
   template <TimeLinks time_links, bool site_terms, bool inner>                                                       \
-  __global__ void __launch_bounds__(threads, blocks) name##_kernel(const __grid_constant__ CudaHopArgs args) {       \
+  __global__ void __launch_bounds__(threads, at_least) name##_kernel(const __grid_constant__ CudaHopArgs args) {     \
     for_each_site<Slices::slices>(args.geometry, [&](const GroupedSite& here) {                                      \
       if (!inner || args.edges.inner(here)) name##_site<time_links, site_terms, 1>(args, args.calls, here);          \
     });                                                                                                              \
   }                                                                                                                  \
   template <bool temporal_gauge, bool site_terms>                                                                    \
   __global__ void __launch_bounds__(edge_threads) name##_edge_kernel(const __grid_constant__ CudaHopListArgs args) { \
-    for_each_index(args.count, args.edges.count, [&](int call, int index) {                                          \
+    for_each_index(args.count, args.blocks, args.edges.count, [&](int call, int index) {                             \
       const GroupedSite here(args.geometry, args.edges.sites[index]);                                                \
       name##_edge_site<temporal_gauge, site_terms>(args, call, here);                                                \
     });                                                                                                              \
@@ -309,17 +311,17 @@ __device__ __forceinline__ void for_each_index(int calls, int count, Body&& body
 
 #define QUADRILLE_CUDA_PACK(name)                                                                            \
   __global__ void __launch_bounds__(edge_threads) name##_kernel(const __grid_constant__ CudaPackArgs args) { \
-    for_each_index(1, args.faces[blockIdx.y].sites,                                                          \
+    for_each_index(1, 1, args.faces[blockIdx.y].sites,                                                       \
                    [&](int, int index) { name##_site(args, int(blockIdx.z), int(blockIdx.y), index); });     \
   }                                                                                                          \
   CudaPackKernel name##_cuda() { return {reinterpret_cast<const void*>(&name##_kernel)}; }
 
-#define QUADRILLE_CUDA_LOCAL(name)                                                                              \
-  __global__ void __launch_bounds__(edge_threads) name##_kernel(const __grid_constant__ CudaHopListArgs args) { \
-    const GroupedGeometry& g = args.geometry;                                                                   \
-    const int sites = g.half_x * g.y * g.z * g.t;                                                               \
-    for_each_index(args.count, sites, [&](int call, int index) { name##_site(args, call, index); });            \
-  }                                                                                                             \
+#define QUADRILLE_CUDA_LOCAL(name)                                                                                \
+  __global__ void __launch_bounds__(edge_threads) name##_kernel(const __grid_constant__ CudaHopListArgs args) {   \
+    const GroupedGeometry& g = args.geometry;                                                                     \
+    const int sites = g.half_x * g.y * g.z * g.t;                                                                 \
+    for_each_index(args.count, args.blocks, sites, [&](int call, int index) { name##_site(args, call, index); }); \
+  }                                                                                                               \
   CudaLocalKernel name##_cuda() { return {reinterpret_cast<const void*>(&name##_kernel)}; }
 #else
 #define QUADRILLE_CUDA_HOP(name, threads, blocks, slices)

@@ -102,7 +102,8 @@ struct CudaHopListArgs : CudaHopShared {
   CudaHopFields calls[most_calls];
   int count;  ///< of calls
   // How a launch for a list is laid out (ListLaunch): groups of calls, each the work of one thread, lie side by side
-  // along threadIdx.y, above the rows of a tile; thread blocks with other groups of the same tile follow each other.
+  // along threadIdx.y, above the rows of a tile; thread blocks with other groups of the same tile follow each other. In
+  // kernels without tiles: `blocks` blocks with the same sites.
   int abreast, blocks;
 
   QUADRILLE_HOST_DEVICE int tile(int bx) const { return bx / blocks; }  ///< the blockIdx.x of a launch for one call
@@ -114,7 +115,7 @@ struct CudaHopListArgs : CudaHopShared {
 struct CudaHopKernels {
   const void* whole;  ///< on every site: where no edge is special
   const void* inner;  ///< on the sites that are at no special edge
-  const void* edges;  ///< on the others, of lists too, a thread each in blocks of edge_threads
+  const void* edges;  ///< on the others, of lists too, in blocks of edge_threads sites
   bool walks;         ///< the first two take fewer columns than there are tiles along t
   const void* lists;  ///< as the first two, for lists; with temporal gauge or without
   int calls;          ///< of a thread of those
@@ -145,8 +146,7 @@ struct CudaPackKernel {
   const void* function;
 };
 
-/// The kernel of site-local terms alone, a thread for each site in blocks of edge_threads, as of the kernel at edges:
-/// blocks of all calls of the list for the same sites follow each other. out = R z of CudaHopListArgs.
+/// The kernel of site-local terms alone, laid out as that at edges, a block of edge_threads sites for each call. out = R z of CudaHopListArgs.
 struct CudaLocalKernel {
   const void* function;
 };

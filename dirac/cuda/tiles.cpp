@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 
 namespace quadrille::dirac {
@@ -148,6 +150,17 @@ std::vector<ListWalk> possible_list_walks(const Dims& dims, int groups, int most
     take(first_that_walks, all.end(), walking_of_lists);
   }
   return walks;
+}
+
+std::size_t most_like(const std::vector<ListWalk>& ways, const ListWalk& model) {
+  const auto octaves = [](int a, int b) { return std::abs(std::log2(double(a) / double(b))); };
+  const auto distance = [&](const ListWalk& way) {
+    double sum = octaves(way.abreast, model.abreast) + octaves(way.walk.columns, model.walk.columns);
+    for (std::size_t mu = 0; mu < 4; ++mu) sum += octaves(way.walk.tile[mu], model.walk.tile[mu]);
+    return sum;
+  };
+  const auto nearer = [&](const ListWalk& a, const ListWalk& b) { return distance(a) < distance(b); };
+  return std::size_t(std::min_element(ways.begin(), ways.end(), nearer) - ways.begin());
 }
 
 GroupedGeometry geometry_of(const Dims& dims, Parity parity) {

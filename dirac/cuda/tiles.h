@@ -51,6 +51,9 @@ std::string to_string(const ListWalk& walk);
 std::vector<ListWalk> possible_list_walks(const Dims& dims, int groups, int most_threads,
                                           const std::function<int(int)>& resident);
 
+/// The number of the way that is most like `model`, one of other ways or for another number of groups.
+std::size_t most_like(const std::vector<ListWalk>& ways, const ListWalk& model);
+
 /// The geometry of a lattice without tiles.
 GroupedGeometry geometry_of(const Dims& dims, Parity parity);
 

@@ -173,6 +173,23 @@ TEST_P(CudaHop, EveryLaunchForAListVisitsEverySiteOnceForEachGroupOfCalls) {
   }
 }
 
+TEST_P(CudaHop, AShorterListTakesTheWayMostLikeThatOfALongerOne) {
+  const auto ways = [&](int groups) {
+    return dirac::possible_list_walks(Lattice(GetParam()).dims(), groups, 384, [](int) { return 56; });
+  };
+  const std::vector<dirac::ListWalk> six = ways(6), three = ways(3);
+  for (std::size_t i = 0; i < six.size(); ++i) {
+    EXPECT_EQ(dirac::to_string(six[dirac::most_like(six, six[i])]), dirac::to_string(six[i]));
+    const dirac::ListWalk& like = three.at(dirac::most_like(three, six[i]));
+    const bool same_there = std::any_of(three.begin(), three.end(), [&](const dirac::ListWalk& way) {
+      return dirac::to_string(way) == dirac::to_string(six[i]);
+    });
+    if (same_there) {
+      EXPECT_EQ(dirac::to_string(like), dirac::to_string(six[i]));
+    }
+  }
+}
+
 /// Makes nonsense of the time links of hops that do not cross the edge: temporal gauge fixing must not load them.
 void spoil_inner_time_links(Field& time, const OperatorForm& form) {
   const Lattice& lattice = time.lattice();

@@ -142,6 +142,18 @@ TEST_F(TuningTest, ASecondCallMeasuresNothing) {
   EXPECT_EQ(tuner.choose(key, three, other.measure()), 1);
 }
 
+TEST_F(TuningTest, KnowsTheChoicesThatNeedNoMeasurement) {
+  Tuner tuner((TuningSettings()));
+  EXPECT_EQ(tuner.known(key, three), std::nullopt);
+  EXPECT_EQ(tuner.known(key, {"alone"}), 0);
+  Fake fake({{3e-6}, {1e-6}, {2e-6}});
+  ASSERT_EQ(tuner.choose(key, three, fake.measure()), 1);
+  EXPECT_EQ(tuner.known(key, three), 1);
+  EXPECT_EQ(tuner.known(key, {"others", "than", "these"}), std::nullopt);
+  EXPECT_EQ(Tuner({.mode = TuningSettings::Mode::Off}).known(key, three), 0);
+  EXPECT_EQ(Tuner({.mode = TuningSettings::Mode::Force, .forced = 5}).known(key, three), 2);
+}
+
 TEST_F(TuningTest, AnotherListOfCandidatesIsMeasuredAgain) {
   Tuner tuner{TuningSettings()};
   Fake fake(second_wins), again({{2e-6}, {1e-6}});
