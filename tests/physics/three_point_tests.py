@@ -10,6 +10,7 @@ import correlator_tests
 import harness
 import independent
 import lime_files
+from chroma_tests import numbers, weak_field
 from correlator_tests import GAMMA_NAMES, GAMMA5, gamma, phases, value
 from harness import ProgramTest, uniform
 
@@ -43,6 +44,80 @@ CASES = {
     "negative": ({"type": "nucleon_negative", "quark": "d", "other": "d", "polarization": "y"}, "d", None),
     "nr": ({"type": "nucleon_nr", "quark": "u", "other": "d", "polarization": "z"}, "q", None),
 }
+
+
+# Of bar3ptfn.out.xml of Chroma's regression tests (JeffersonLab/chroma, tests/chroma/hadron/bar3ptfn), a build in single
+# precision with CG to 1e-12: the sum of |.|^2 over space, spins and colors. Wilson quarks, kappa 0.11, with an open
+# boundary in time; source and sink smeared (2.0, 5 steps), the sink at t = 7. Forward_prop_corr, then by sequential
+# source its norm at the sink and, by time, that of its propagator.
+CHROMA = {
+    "forward": numbers("0.195057149667593 0.0165113004683364 0.00626269116699535 0.00253901386228447 0.00103327022599097 "
+                       "0.000420641946060062 0.000171401921273018 6.99144202095747e-05"),
+    "pion": (6.57714739606533e-05, numbers("5.15427274454193e-08 1.2599722870226e-07 3.08484321052256e-07 7.55719004208279e-07 "
+                                           "1.85144797407014e-06 4.5398331199446e-06 1.11341132248453e-05 2.70417877876901e-05")),
+    "u": (2.33773307598926e-09, numbers("1.76312312999631e-12 4.32833300280472e-12 1.06466976751679e-11 2.62037193594346e-11 "
+                                        "6.45028968033853e-11 1.58915911830746e-10 3.91558274403562e-10 9.64097063850044e-10")),
+    "d": (4.49554678692632e-10, numbers("3.39060671107173e-13 8.32367204086159e-13 2.0474195398236e-12 5.03910135610506e-12 "
+                                        "1.24042715376e-11 3.05604189486959e-11 7.52984593878009e-11 1.85400256087533e-10")),
+    "bound": 2e-5,
+}
+
+
+class ChromaSequential(ProgramTest):
+    """Sequential sources in numpy, from the contractions that those of the program are compared with, are Chroma's."""
+    DIMS = (4, 4, 4, 8)
+
+    def solve(self, links, sources):
+        """Of [t, z, y, x, sink spin, source spin, sink color, source color], by iterating x = (b - (M - d) x) / d."""
+        mass = 1 / (2 * 0.11) - 4
+        matrix = independent.Wilson(links, mass, (0, 0, 0, 0))
+        columns = np.transpose(sources, (0, 1, 2, 3, 6, 4, 5, 7))
+        shape = columns.shape
+        columns = columns.reshape(shape[:6] + (12,))
+        x = columns / (mass + 4)
+        for _ in range(200):
+            x = x + (columns - matrix(x)) / (mass + 4)
+        self.assertLess(np.linalg.norm(columns - matrix(x)), 1e-9 * np.linalg.norm(columns))
+        return np.transpose(x.reshape(shape), (0, 1, 2, 3, 5, 6, 4, 7))
+
+    def smeared(self, links, quark):
+        columns = np.transpose(quark, (0, 1, 2, 3, 6, 4, 5, 7))
+        return np.transpose(correlator_tests.smeared(links, columns, 2.0, 5), (0, 1, 2, 3, 5, 6, 4, 7))
+
+    def without(self, correlator):
+        """g5 W^+ g5 of C = tr W S, by inserting each matrix with one number for S."""
+        w = np.zeros((4, 4, 4, 4, 4, 3, 3), dtype=complex)
+        for place in np.ndindex(4, 4, 3, 3):
+            unit = np.zeros((4, 4, 4, 4, 4, 3, 3), dtype=complex)
+            unit[(..., *place)] = 1
+            w[(..., *place)] = correlator(unit)
+        return np.einsum("ab,...bcij,cd->...adij", GAMMA5, w.conj(), GAMMA5)
+
+    def test_bar3ptfn(self):
+        links = weak_field(self.DIMS, np.float32)[0]
+        point = np.zeros(self.DIMS[::-1] + (4, 4, 3, 3), dtype=complex)
+        point[0, 0, 0, 0] = np.einsum("ab,ij->abij", np.eye(4), np.eye(3))
+        source = self.smeared(links, point)
+        links[-1, :, :, :, 3] = 0
+        forward = self.solve(links, source)
+        norm = lambda quark: (np.abs(quark) ** 2).sum(axis=tuple(range(1, 8)))
+        self.assertLess(np.max(np.abs(norm(forward) / CHROMA["forward"] - 1)), CHROMA["bound"])
+        sink = self.smeared(links, forward)[7]
+        nr = (np.eye(4) + T) / 2
+        baryon = lambda quarks: correlator_tests.baryon(quarks, CHARGE5 @ nr, nr @ SPINS["mixed"], ((0, 1, 2), (2, 1, 0)))
+        local = {
+            "pion": np.einsum("ab,...bcij,cd->...adij", GAMMA5, sink, GAMMA5),
+            "u": self.without(lambda unit: baryon((unit, sink, sink)) + baryon((sink, sink, unit))),
+            "d": self.without(lambda unit: baryon((sink, unit, sink))),
+        }
+        for name, (at_sink, correlator) in ((name, CHROMA[name]) for name in ("pion", "u", "d")):
+            whole = np.zeros_like(forward)
+            whole[7] = local[name]
+            whole = self.smeared(links, whole)
+            deviation = max(abs(norm(whole)[7] / at_sink - 1),
+                            np.max(np.abs(norm(self.solve(links, whole)) / correlator - 1)))
+            print(f"{name}: {deviation:.1e}")
+            self.assertLess(deviation, CHROMA["bound"], name)
 
 
 class ThreePoint(ProgramTest):
