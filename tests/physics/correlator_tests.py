@@ -461,7 +461,7 @@ class Baryons(Correlators):
         found = results["correlators"]
         self.assertEqual(list(found["same"]["channels"]), list(BARYONS))
         self.assertEqual(list(found["two"]["channels"]), ["nucleon"])
-        self.assertEqual([len(channel["correlators"]) for channel in found["same"]["channels"].values()], [7] * 4)
+        self.assertEqual([len(channel["correlators"]) for channel in found["same"]["channels"].values()], [7] * len(BARYONS))
         self.assertEqual((found["two"]["source"], found["two"]["source_time"]), (list(self.SITE), 5))
         self.check(found["same"]["channels"], light, light, self.SITE, 1e-11)
         self.check(found["two"]["channels"], light, heavy, self.SITE, 1e-11)
