@@ -346,8 +346,9 @@ class CudaHop final : public HopKernel {
   template <class Way>
   std::size_t fastest(const Launches<Way>& launches, const HopCall& call) const {
     const FieldDesc& desc = call.list.front().y->desc();
-    const std::size_t calls = call.list.size();
+    constexpr double long_enough = 400e-6;  // seconds that are told from the clock's own
     const TuningKey key = key_of(call);
+    int times = 1;
     std::optional<cuda::StreamClock> clock;
     std::deque<Field> scratch;  // where y is read too
     std::vector<Operands> trial(call.list.begin(), call.list.end());
@@ -360,15 +361,16 @@ class CudaHop final : public HopKernel {
     };
     const auto choice = [&] {
       return std::size_t(tuner().choose(key, launches.names(), [&](int candidate) {
-        const int times = std::max(1, 8 / int(calls));
         if (!clock) {
           clock.emplace();
           spare();
         }
         const dirac::CudaHopListArgs args = bound({trial, call.parity, call.dagger, call.on_sum, call.on_z});
-        return clock->seconds([&] {
+        const double seconds = clock->seconds([&] {
           for (int i = 0; i < times; ++i) launch(launches, std::size_t(candidate), args, call.parity);
         }) / times;
+        times = int(std::clamp(long_enough / std::max(seconds, 1e-9), 1.0, 8.0));
+        return seconds;
       }));
     };
     try {

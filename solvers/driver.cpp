@@ -236,8 +236,9 @@ SystemSolver::~SystemSolver() = default;
 void SystemSolver::set_up_multigrid() {
   const MultigridSettings settings = multigrid_settings(spec_.own);
   const bool inner = spec_.scheme != Scheme::uniform;
-  const OperatorForm form{Precision::Single, inner ? spec_.sloppy.reconstruct : Reconstruct::R18,
-                          inner && spec_.sloppy.temporal_gauge};
+  const bool half = inner && spec_.sloppy.precision == Precision::Half;
+  const OperatorForm form{half ? Precision::Half : Precision::Single,
+                          inner ? spec_.sloppy.reconstruct : Reconstruct::R18, inner && spec_.sloppy.temporal_gauge};
   try {
     multigrid_ = std::make_shared<const Multigrid>(system_, form, settings);
     joined_multigrid_ = std::make_shared<JoinedOperator>(*multigrid_, meeting_);

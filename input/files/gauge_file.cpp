@@ -268,11 +268,10 @@ Checksum write_gauge_file(const std::string& path, const HostLinks& links, const
   return write_gauge_file(path, GaugeStore(lattice, links), options);
 }
 
-Checksum checksum_of(const GaugeStore& links) {
-  constexpr int bits = 64;
+Checksum checksum_of(const GaugeStore& links, int bits) {
   return check_pieces(
              format_of(links.lattice(), bits), links.backend(),
-             [&links](void* bytes, std::int64_t first, std::int64_t count) { links.pack(bytes, bits, first, count); })
+             [&](void* bytes, std::int64_t first, std::int64_t count) { links.pack(bytes, bits, first, count); })
       .checksum;
 }
 

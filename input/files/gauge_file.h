@@ -127,7 +127,7 @@ struct GaugeWriteOptions {
 Checksum write_gauge_file(const std::string& path, const GaugeStore& links, const GaugeWriteOptions& options = {});
 Checksum write_gauge_file(const std::string& path, const HostLinks& links, const GaugeWriteOptions& options = {});
 
-/// The SciDAC checksum of the links in a 64-bit file.
-Checksum checksum_of(const GaugeStore& links);
+/// The SciDAC checksum of the links in a file of 32 or 64 bits a number.
+Checksum checksum_of(const GaugeStore& links, int bits = 64);
 
 }  // namespace quadrille

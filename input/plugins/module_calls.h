@@ -56,7 +56,7 @@ quadrille_status describe_links(quadrille_run* run, const char* json);
 
 // ---- states (module_state_calls.cpp)
 quadrille_status put_state(quadrille_run* run, const char* name, const void* bytes, std::size_t size);
-quadrille_status put_state_gauge(quadrille_run* run, const char* name, quadrille_gauge* gauge);
+quadrille_status put_state_gauge(quadrille_run* run, const char* name, quadrille_gauge* gauge, int bits);
 quadrille_status keep_state(quadrille_run* run);
 quadrille_status state(quadrille_run* run, std::uint64_t* generation, const char** hash);
 quadrille_status get_state(quadrille_run* run, const char* name, const void** bytes, std::size_t* size);

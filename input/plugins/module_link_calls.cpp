@@ -81,7 +81,7 @@ quadrille_status write_gauge(quadrille_run* run, const char* name, quadrille_gau
     const Checksum sum =
         write_gauge_file(output_path(run, file), links, {.precision = bits, .origin = origin_of(*run)});
     job.folder().wrote(file);
-    if (bits == 64) run->written_links[to_string(sum)] = file;
+    run->written_links.of(bits)[to_string(sum)] = file;
     return QUADRILLE_DONE;
   });
 }

@@ -29,6 +29,19 @@ class ModuleState;
 struct TaskSpec;
 }  // namespace quadrille
 
+namespace quadrille {
+/// Files of links that a task has written in 32 or 64 bits, by the checksums of their data.
+class WrittenLinks {
+ public:
+  using Files = std::map<std::string, std::string>;
+  Files& of(int bits) { return files_[bits == 64]; }
+  const Files& of(int bits) const { return files_[bits == 64]; }
+
+ private:
+  Files files_[2];
+};
+}  // namespace quadrille
+
 /// What stands behind the handle that a module's functions are given.
 struct quadrille_run {
   const quadrille::TaskSpec& task;
@@ -45,8 +58,8 @@ struct quadrille_run {
   std::optional<std::set<std::string>> outputs = {};       ///< names that it may write, once it has
   std::optional<quadrille::ProgressLine> line = {};
   std::string stopped_where = {};
-  nlohmann::ordered_json origin = {};                     ///< that gauge files tell of their links
-  std::map<std::string, std::string> written_links = {};  ///< files in 64 bits, by the checksums of their links
+  nlohmann::ordered_json origin = {};  ///< that gauge files tell of their links
+  quadrille::WrittenLinks written_links = {};
   bool has_set_links = false;
 };
 

@@ -113,18 +113,20 @@ void ModuleState::put(const std::string& name, const void* bytes, std::size_t si
   put_[name] = {{"file", file}, {"hash", text_hash(text)}};
 }
 
-void ModuleState::put(const std::string& name, const GaugeStore& links,
-                      const std::map<std::string, std::string>& written) {
+void ModuleState::put(const std::string& name, const GaugeStore& links, int bits, const WrittenLinks& written) {
   const std::string file = next_file(name, of_links);
-  if (!written.empty()) {
-    const std::string sum = to_string(checksum_of(links));
-    const auto same = written.find(sum);
-    if (same != written.end() && same->second.ends_with(of_links)) {
+  if (bits != 32 && bits != 64)
+    throw std::invalid_argument(fmt::format("a state holds links in 32 or 64 bits, not {}", bits));
+  if (!written.of(bits).empty()) {
+    const std::string sum = to_string(checksum_of(links, bits));
+    const auto same = written.of(bits).find(sum);
+    if (same != written.of(bits).end() && same->second.ends_with(of_links)) {
       put_[name] = {{"file", same->second}, {"hash", sum}};
       return;
     }
   }
-  put_[name] = {{"file", file}, {"hash", to_string(write_gauge_file(job_.folder().prepare(file).string(), links))}};
+  const Checksum sum = write_gauge_file(job_.folder().prepare(file).string(), links, {.precision = bits});
+  put_[name] = {{"file", file}, {"hash", to_string(sum)}};
 }
 
 void ModuleState::keep() {

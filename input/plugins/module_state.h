@@ -22,8 +22,8 @@ class ModuleState {
   /// Write a part of the next state: bytes are those of rank 0. Throw std::invalid_argument for a name that is no good
   /// or has been put already.
   void put(const std::string& name, const void* bytes, std::size_t size);
-  /// Not again if the task has just written these links: `written` has its files in 64 bits, by their checksums.
-  void put(const std::string& name, const GaugeStore& links, const std::map<std::string, std::string>& written);
+  /// Not again if the task has just written these links in as many bits (32 or 64).
+  void put(const std::string& name, const GaugeStore& links, int bits, const WrittenLinks& written);
   /// What has been put becomes the state.
   void keep();
 

@@ -12,9 +12,9 @@ quadrille_status put_state(quadrille_run* run, const char* name, const void* byt
   });
 }
 
-quadrille_status put_state_gauge(quadrille_run* run, const char* name, quadrille_gauge* gauge) {
+quadrille_status put_state_gauge(quadrille_run* run, const char* name, quadrille_gauge* gauge, int bits) {
   return running_call(run, "put_state_gauge", [&](JobRun&) {
-    state_of(run).put(given(name, "the name of a part"), handles_of(run).links(gauge), run->written_links);
+    state_of(run).put(given(name, "the name of a part"), handles_of(run).links(gauge), bits, run->written_links);
     return QUADRILLE_DONE;
   });
 }

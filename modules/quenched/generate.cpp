@@ -192,7 +192,8 @@ class Generation {
   }
 
   void keep() {
-    context_.keep_unfinished(chain_.json(counts(), seconds()).dump(), gauge_.links());
+    // A chain in single precision takes its links from a file of 32 bits as they are.
+    context_.keep_unfinished(chain_.json(counts(), seconds()).dump(), gauge_.links(), plan_.single() ? 32 : 64);
     kept_ = std::chrono::steady_clock::now();
   }
 

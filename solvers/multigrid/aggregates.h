@@ -39,6 +39,8 @@ class QUADRILLE_API Aggregates {
   std::span<const Site> sites_of(std::int64_t a) const {
     return std::span(sites_).subspan(std::size_t(a * sites()), std::size_t(sites()));
   }
+  /// Aggregates of one kind (0 or 1) have the same numbers of even sites and the same faces.
+  int kind(std::int64_t a) const { return kind_[std::size_t(a)]; }
   int evens(std::int64_t a) const { return evens_[kind_[std::size_t(a)]]; }
   /// The numbers, among its sites, of those on one face: direction 0 ... 3 forward, 4 ... 7 backward. Where the block
   /// has extent 1 the only sites are those on the forward one.

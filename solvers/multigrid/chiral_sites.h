@@ -11,16 +11,16 @@
 
 namespace quadrille::multigrid {
 
-/// What coarse fields hold: [chirality][vector][re, im]. Contiguous for each site (one lane).
+/// What coarse fields hold: [chirality][vector][re, im]. Contiguous for each site (one lane) on every backend.
 constexpr SiteFormat coarse_site(int vectors) { return {"coarse vectors", 2, 2 * vectors, true}; }
-inline FieldDesc coarse_desc(const Lattice& lattice, int vectors, Precision precision, Subset subset = Subset::Full) {
+inline FieldDesc coarse_desc(const Lattice& lattice, int vectors, Precision precision,
+                             Backend& backend = cpu_backend()) {
   FieldDesc desc;
   desc.lattice = &lattice;
   desc.site = coarse_site(vectors);
-  desc.subset = subset;
   desc.precision = precision;
   desc.layout = Layout{};
-  desc.backend = &cpu_backend();
+  desc.backend = &backend;
   return desc;
 }
 

@@ -1,5 +1,6 @@
 #include "solvers/multigrid/multigrid.h"
 
+#include "core/backend/of_backend.h"
 #include "core/blas/blas.h"
 #include "core/error.h"
 #include "core/field/convert.h"
@@ -10,6 +11,7 @@
 #include "solvers/methods/methods.h"
 #include "solvers/multigrid/chiral_sites.h"
 #include "solvers/multigrid/coarse_operator.h"
+#include "solvers/multigrid/cuda/device_multigrid.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -32,8 +34,11 @@ double seconds_since(std::chrono::steady_clock::time_point began) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - began).count();
 }
 
-/// Gaussian numbers that depend on the seed and the global site alone.
+/// Gaussian numbers that depend on the seed and the global site alone, for each backend others.
 void fill_with_noise(Field& x, std::uint64_t seed) {
+  if (!x.desc().backend->host_memory()) {
+    return with_cuda([&](auto) { fill_with_noise_on_device(x, seed); });
+  }
   const ChiralSites<float> sites(x.desc());
   const Lattice& lattice = x.lattice();
   const int half = x.desc().components() / 2;
@@ -83,12 +88,14 @@ Multigrid::Multigrid(const LinearSystem& system, const OperatorForm& form, const
     : settings_(settings) {
   const auto began = std::chrono::steady_clock::now();
   const FieldDesc& full = system.full_desc();
-  if (!full.backend->host_memory()) throw Error(ErrorCode::unsupported, "multigrid runs on CPUs so far");
   if (full.lattice->communicator().size() > 1) throw Error(ErrorCode::unsupported, "multigrid runs on one rank so far");
   plan(*full.lattice, settings);
-  std::unique_ptr<LinearSystem> finest = system.converted(form);
+  OperatorForm single = form;
+  single.precision = Precision::Single;
+  std::unique_ptr<LinearSystem> finest = system.converted(single);
   require_asymmetric(*finest);
   levels_[0]->system = std::make_unique<FinestSystem>(std::move(finest));
+  if (form.precision == Precision::Half && !full.backend->host_memory()) in_half_ = system.reduced().converted(form);
   build(0);
   for (int round = 0; round < settings_.setup_cycles; ++round) {
     refine();
@@ -222,7 +229,8 @@ void Multigrid::build(std::size_t first) {
     report_.levels[l].seconds += seconds_since(began);
   }
   for (std::size_t l = levels_.size() - 1; l-- > 0;) {
-    levels_[l]->cycle = std::make_unique<Cycle>(*levels_[l]->system, *levels_[l]->transfer, *levels_[l + 1]->system,
+    const LinearOperator& s = l == 0 ? smoothed() : levels_[l]->system->reduced();
+    levels_[l]->cycle = std::make_unique<Cycle>(s, *levels_[l]->transfer, *levels_[l + 1]->system,
                                                 levels_[l + 1]->cycle.get(), settings_.cycle);
   }
 }
@@ -232,8 +240,8 @@ void Multigrid::refine() {
   Level& level = *levels_[0];
   std::vector<Field> rhs, found;
   for (int i = 0; i < relaxed_at_once; ++i) {
-    rhs.emplace_back(field_desc());
-    found.emplace_back(field_desc());
+    rhs.emplace_back(level.system->reduced().field_desc());
+    found.emplace_back(rhs.back().desc());
   }
   Field solution(level.system->full().field_desc());
   for (int first = 0; first < settings_.vectors; first += relaxed_at_once) {
@@ -243,7 +251,7 @@ void Multigrid::refine() {
       level.system->prepare_each(only({&rhs[std::size_t(i)], &level.vectors[std::size_t(first + i)]}));
       calls.push_back({&found[std::size_t(i)], &rhs[std::size_t(i)]});
     }
-    level.cycle->apply_each(calls, Dagger::No);
+    apply_each(calls, Dagger::No);
     for (int i = 0; i < count; ++i) {
       Field& vector = level.vectors[std::size_t(first + i)];
       level.system->reconstruct_each(only({&solution, &found[std::size_t(i)], &vector}));
@@ -256,17 +264,17 @@ void Multigrid::refine() {
 void Multigrid::measure() {
   constexpr int cycles = 12;  // the first ones take what is easy
   const Cycle& cycle = *levels_[0]->cycle;
-  const ShortGcr outer(levels_[0]->system->reduced(), &cycle, cycles, 0);
-  Field noise(field_desc()), y(field_desc());
-  fill_with_noise(noise, 0x6d756c7469ffffffu);
+  const ShortGcr outer(smoothed(), &cycle, cycles, 0);
+  Field noise(field_desc()), y(field_desc()), exact(levels_[0]->system->reduced().field_desc());
+  fill_with_noise(exact, 0x6d756c7469ffffffu);
+  convert(noise, exact);
   outer.apply(y, noise, Dagger::No);  // allocates
-  const std::array<double, Cycle::parts> before = cycle.seconds();
+  cycle.set_timed(true);
   const auto began = std::chrono::steady_clock::now();
   outer.apply(y, noise, Dagger::No);
   report_.cycle_seconds = seconds_since(began) / cycles;
-  for (std::size_t part = 0; part < before.size(); ++part) {
-    report_.parts[part] = (cycle.seconds()[part] - before[part]) / cycles;
-  }
+  cycle.set_timed(false);
+  for (std::size_t part = 0; part < Cycle::parts; ++part) report_.parts[part] = cycle.seconds()[part] / cycles;
   report_.contraction = outer.contraction();
   report_.coarse_iterations = cycle.coarse_solver().mean_directions();
   if (!(report_.contraction < no_contraction)) {
@@ -279,7 +287,11 @@ void Multigrid::measure() {
   report_.gain = bicgstab_seconds_ * -std::log(report_.contraction) / report_.cycle_seconds;
 }
 
-const FieldDesc& Multigrid::field_desc() const { return levels_[0]->system->reduced().field_desc(); }
+const LinearOperator& Multigrid::smoothed() const {
+  return in_half_ ? static_cast<const LinearOperator&>(*in_half_) : levels_[0]->system->reduced();
+}
+
+const FieldDesc& Multigrid::field_desc() const { return smoothed().field_desc(); }
 
 double Multigrid::flops() const { return levels_[0]->cycle->flops(); }
 

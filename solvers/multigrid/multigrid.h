@@ -51,12 +51,12 @@ struct MultigridReport {
   double gain = 0;                                      ///< expected: seconds of BiCGstab by those of a solve
 };
 
-/// An approximate inverse of the reduced operator of a system, in single precision. Fields of the other precisions are
-/// converted.
+/// An approximate inverse of the reduced operator of a system, in single precision; on a GPU the finest level is
+/// smoothed in half where that is asked for. Fields of the other precisions are converted.
 class QUADRILLE_API Multigrid final : public LinearOperator {
  public:
-  /// `system` as SystemSolver has it; its links are used in `form`, whose precision is single. Errors:
-  /// ErrorCode::unsupported for other backends than the CPU, several ranks, a symmetric reduced system, too little
+  /// `system` as SystemSolver has it; its links are used in `form`, of single or half precision. Errors:
+  /// ErrorCode::unsupported for several ranks, a symmetric reduced system, too little
   /// memory; numerical, with the level and what to change, where no cycle that contracts was found; invalid_input for
   /// blocks that do not fit.
   Multigrid(const LinearSystem& system, const OperatorForm& form, const MultigridSettings& settings);
@@ -74,6 +74,8 @@ class QUADRILLE_API Multigrid final : public LinearOperator {
  private:
   struct Level;
 
+  /// S of the finest level, as the outer solver and the smoother have it.
+  const LinearOperator& smoothed() const;
   void plan(const Lattice& lattice, const MultigridSettings& settings);
   /// Test vectors of a level: what incomplete solves of M e = M v leave of random v, low modes above all.
   void relax(std::size_t level);
@@ -88,6 +90,7 @@ class QUADRILLE_API Multigrid final : public LinearOperator {
 
   MultigridSettings settings_;
   std::vector<std::unique_ptr<Level>> levels_;
+  std::unique_ptr<GaugeOperator> in_half_;  ///< S of the finest level, where it is smoothed in half
   MultigridReport report_;
   double bicgstab_seconds_ = 0;  ///< for a factor e in |r|
   mutable std::optional<ScratchFields> in_, out_;

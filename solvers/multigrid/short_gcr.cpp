@@ -1,12 +1,23 @@
 #include "solvers/multigrid/short_gcr.h"
 
+#include "core/backend/of_backend.h"
 #include "core/blas/blas.h"
 #include "core/error.h"
+#include "solvers/multigrid/cuda/device_multigrid.h"
 
 #include <algorithm>
 #include <cmath>
 
 namespace quadrille::multigrid {
+
+std::unique_ptr<InnerSolver> make_inner_solver(const LinearOperator& a, const LinearOperator* k, int directions,
+                                               double tolerance) {
+  const FieldDesc& desc = a.field_desc();
+  if (desc.backend->host_memory() || desc.layout.grouped()) {
+    return std::make_unique<ShortGcr>(a, k, directions, tolerance);
+  }
+  return with_cuda<std::unique_ptr<InnerSolver>>([&](auto) { return make_device_gcr(a, k, directions, tolerance); });
+}
 
 bool ShortGcr::step(Solve& solve, Field& y, std::size_t k) const {
   Field &p = solve.p[k], &q = solve.q[k];

@@ -11,10 +11,21 @@
 
 namespace quadrille::multigrid {
 
+/// y of an application is an approximate A^-1 x. Each right-hand side of a list has numbers of its own.
+class InnerSolver : public LinearOperator {
+ public:
+  /// Directions of all applications so far, by right-hand sides served.
+  virtual double mean_directions() const = 0;
+};
+
+/// The one for the fields of `a`: passes of their own for coarse fields on a GPU, elsewhere ShortGcr.
+std::unique_ptr<InnerSolver> make_inner_solver(const LinearOperator& a, const LinearOperator* k, int directions,
+                                               double tolerance);
+
 /// y of an application is an approximate A^-1 x: preconditioned flexible GCR from 0 without restarts, for each
 /// right-hand side until |x - A y| <= tolerance |x|, or for so many directions. Each has its own numbers, and leaves
 /// the others when it is done. References as in solvers/methods/gcr.cpp.
-class ShortGcr final : public LinearOperator {
+class ShortGcr final : public InnerSolver {
  public:
   /// `a` and the preconditioner `k` (null: none) outlive it.
   ShortGcr(const LinearOperator& a, const LinearOperator* k, int directions, double tolerance)
@@ -28,8 +39,7 @@ class ShortGcr final : public LinearOperator {
 
   /// The mean factor by which a direction has lowered |r| in the last application, the worst of its right-hand sides.
   double contraction() const { return contraction_; }
-  /// Directions of all applications so far, by right-hand sides served.
-  double mean_directions() const { return served_ > 0 ? taken_ / served_ : 0; }
+  double mean_directions() const override { return served_ > 0 ? taken_ / served_ : 0; }
 
  private:
   struct Solve {

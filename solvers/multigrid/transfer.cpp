@@ -1,10 +1,12 @@
 #include "solvers/multigrid/transfer.h"
 
+#include "core/backend/of_backend.h"
 #include "core/blas/blas.h"
 #include "core/error.h"
 #include "core/system/aligned_memory.h"
 #include "core/system/team.h"
 #include "solvers/multigrid/chiral_sites.h"
+#include "solvers/multigrid/cuda/device_multigrid.h"
 #include "solvers/multigrid/dense_kernels.h"
 
 #include <fmt/format.h>
@@ -289,8 +291,11 @@ std::unique_ptr<Transfer> make_transfer(std::shared_ptr<const Aggregates> aggreg
     throw Error(ErrorCode::invalid_input, fmt::format("{} test vectors: there must be a multiple of {}, up to {}",
                                                       vectors, row_unit, most_site_numbers / 4));
   }
-  if (fine.layout.grouped() || fine.precision == Precision::Half || fine.subset != Subset::Full) {
-    throw Error(ErrorCode::internal, "test vectors are full fields on a CPU in double or single");
+  if (fine.precision == Precision::Half || fine.subset != Subset::Full) {
+    throw Error(ErrorCode::internal, "test vectors are full fields in double or single");
+  }
+  if (!fine.backend->host_memory()) {
+    return with_cuda<std::unique_ptr<Transfer>>([&](auto) { return make_device_transfer(aggregates, fine, vectors); });
   }
   if (fine.precision == Precision::Double) return std::make_unique<TransferOf<double>>(aggregates, fine, vectors);
   return std::make_unique<TransferOf<float>>(aggregates, fine, vectors);

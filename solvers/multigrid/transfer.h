@@ -6,6 +6,7 @@
 #pragma once
 
 #include "core/api.h"
+#include "core/host_device.h"
 #include "core/operator/operator.h"
 #include "solvers/multigrid/aggregates.h"
 
@@ -23,7 +24,7 @@ struct StencilMatrices {
   int rows;
   static constexpr int stencil = 9;
 
-  T* column(std::int64_t a, int block, int number) const {
+  QUADRILLE_HOST_DEVICE T* column(std::int64_t a, int block, int number) const {
     return data + ((a * stencil + block) * rows + number) * 2 * rows;
   }
 };
@@ -61,7 +62,7 @@ class QUADRILLE_API Transfer {
                        int first) const = 0;
 };
 
-/// `fine`: full fields in double or single on the CPU; `aggregates` are of its lattice. `vectors`: a multiple of 8, up
+/// `fine`: full fields in double or single; `aggregates` are of its lattice. `vectors`: a multiple of 8, up
 /// to 64.
 QUADRILLE_API std::unique_ptr<Transfer> make_transfer(std::shared_ptr<const Aggregates> aggregates,
                                                       const FieldDesc& fine, int vectors);

@@ -259,7 +259,7 @@ for axes in figures[0].axes:
         self.check_interrupted_chain()
 
     def test_an_interrupted_chain_in_single_precision_goes_on_with_the_same_bits(self):
-        """What is kept is in double and holds float's numbers exactly; of 12 of them the third row follows."""
+        """What is kept has float's numbers as they are; of 12 of them the third row follows."""
         self.check_interrupted_chain(precision="single", reconstruct=12,
                                      save={"file": "folder/b_####.lime", "precision": "single"})
 
@@ -279,6 +279,8 @@ for axes in figures[0].axes:
         for file in rest["files"]:
             self.assertTrue(np.array_equal(self.links(file)[0], self.links(file, "whole")[0]))
         self.assertEqual([name for name in os.listdir(self.path("out")) if "unfinished" in name], [])
+        # The last file is the state that more configurations start from: it is not written twice.
+        self.assertEqual([name for name in os.listdir(self.path("out")) if name.endswith(".lime")], [])
 
     def test_a_chain_goes_on_with_another_build_and_says_so(self):
         job = self.job(separation=100, keep_every=0)

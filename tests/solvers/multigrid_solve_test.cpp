@@ -59,7 +59,6 @@ std::vector<Field> random_sources(const FieldDesc& full, int count) {
 }
 
 TEST(MultigridSolve, ConvergesInEverySchemeForEveryOperator) {
-  if (!backend().host_memory()) GTEST_SKIP() << "multigrid runs on CPUs so far";
   for (const Scene::Terms& terms : {Scene::Terms{}, Scene::Terms{.mu = 0.1, .csw_r = 1, .csw_t = 1}}) {
     const Dims dims{8, 4, 6, 8};
     const Scene scene(dims, weak_start(Lattice(dims), next_seed(), 0.3), terms);
@@ -86,7 +85,6 @@ TEST(MultigridSolve, ConvergesInEverySchemeForEveryOperator) {
 }
 
 TEST(MultigridSolve, ThreeLevelsContractAndSayWhatTheyAre) {
-  if (!backend().host_memory()) GTEST_SKIP() << "multigrid runs on CPUs so far";
   const Scene scene = Scene::weak({8, 8, 8, 16}, 0.3);
   const EvenOddSystem system = light_quark(scene, 0.01);
   SystemSolver solver(system,
@@ -107,7 +105,6 @@ TEST(MultigridSolve, ThreeLevelsContractAndSayWhatTheyAre) {
 }
 
 TEST(MultigridSolve, BitsDoNotDependOnTheBatchNorOnTheSetup) {
-  if (!backend().host_memory()) GTEST_SKIP() << "multigrid runs on CPUs so far";
   const Scene scene = Scene::weak({8, 4, 4, 8}, 0.3);
   const EvenOddSystem system = light_quark(scene, 0.02);
   const SolverSpec spec = multigrid_spec({entry("vectors", "8")});
@@ -131,7 +128,6 @@ TEST(MultigridSolve, BitsDoNotDependOnTheBatchNorOnTheSetup) {
 }
 
 TEST(MultigridSolve, GivesWayOrEndsWithAMessage) {
-  if (!backend().host_memory()) GTEST_SKIP() << "multigrid runs on CPUs so far";
   const Scene scene = Scene::hot({4, 4, 4, 4});
   const EvenOddSystem system = light_quark(scene, -1.5);  // far beyond the critical mass of a random field
   SystemSolver solver(system, multigrid_spec({entry("vectors", "8"), entry("setup_iterations", "1")}));

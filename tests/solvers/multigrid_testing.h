@@ -15,17 +15,20 @@
 
 namespace quadrille::testing {
 
-/// Calls f(numbers, count) with the numbers of each parity of a field of one lane on the CPU, double or single.
+/// Calls f(numbers, count) with the numbers of each parity of a field of one lane, double or single, in the host's
+/// memory, and puts them back.
 template <class F>
 void for_numbers(Field& x, F&& f) {
+  const auto on_host = [&](auto number, Parity p) {
+    std::vector<decltype(number)> numbers(std::size_t(x.lattice().half_volume() * x.desc().components()));
+    const std::size_t bytes = numbers.size() * sizeof(number);
+    x.desc().backend->copy_out(numbers.data(), x.numbers(p), bytes);
+    f(numbers.data(), std::int64_t(numbers.size()));
+    x.desc().backend->copy_in(x.numbers(p), numbers.data(), bytes);
+  };
   for (const Parity p : {Parity::Even, Parity::Odd}) {
     if (!x.holds(p)) continue;
-    const std::int64_t count = x.lattice().half_volume() * x.desc().components();
-    if (x.desc().precision == Precision::Double) {
-      f(static_cast<double*>(x.numbers(p)), count);
-    } else {
-      f(static_cast<float*>(x.numbers(p)), count);
-    }
+    x.desc().precision == Precision::Double ? on_host(double{}, p) : on_host(float{}, p);
   }
 }
 

@@ -112,6 +112,7 @@ class CudaBackend final : public Backend {
                        .number = call.op.number,
                        .site = desc.site,
                        .precision = desc.precision,
+                       .grouped = desc.layout.grouped(),
                        .parities = call.parities,
                        .spans = {call.spans[0], call.spans[1]},
                        .sites = desc.lattice->half_volume(),

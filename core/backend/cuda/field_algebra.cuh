@@ -3,7 +3,8 @@
 //
 // A block works on a chunk of 1,024 sites of one parity, thread i on the sites i, i + 256, i + 512 and i + 768 of it.
 // Sums: each thread in the order of its sites and their numbers, then core/backend/cuda/reduce.cuh. So they depend on
-// the number of sites only.
+// the number of sites only. Of fields in one lane, whose numbers are one array, groups of 16 bytes take the place of
+// sites: a coarse lattice has few sites, but many numbers.
 #pragma once
 
 #include "core/backend/cuda/grouped_access.cuh"
@@ -67,7 +68,14 @@ struct SiteOf {
   template <class Sums>
   static __device__ __forceinline__ void run(const Op& op, const Fields<Op>& fields, int parity, std::int64_t site,
                                              Sums* sums) {
-    const std::int64_t in_block = site % Layout::block, start = (site - in_block) * groups + in_block;
+    const std::int64_t in_block = site % Layout::block;
+    run_at(op, fields, parity, (site - in_block) * groups + in_block, sums);
+  }
+
+  /// On the site whose groups begin at number `start`.
+  template <class Sums>
+  static __device__ __forceinline__ void run_at(const Op& op, const Fields<Op>& fields, int parity, std::int64_t start,
+                                                Sums* sums) {
 #pragma unroll
     for (int first = 0; first < groups; first += batch) {
       Group group[Op::fields][batch];
@@ -252,6 +260,27 @@ struct AnySiteOf {
   }
 };
 
+/// Fields in one lane, in double and single precision: "site" is the number of a group of 16 bytes.
+template <class NumberType, class Op>
+struct FlatOf {
+  using Access = GroupedAccess<NumberType, 1, group_bytes / int(sizeof(NumberType))>;
+
+  static std::int64_t items(std::int64_t sites, int components) { return sites * (components / Access::components); }
+
+  template <class Sums>
+  static __device__ __forceinline__ void run(const Op& op, const Fields<Op>& fields, int parity, std::int64_t item,
+                                             Sums* sums) {
+    SiteOf<Access, Op>::run_at(op, fields, parity, item, sums);
+  }
+};
+
+/// In place of an access: fields in one lane.
+template <class NumberType>
+struct FlatAccess {
+  using Number = NumberType;
+  using Real = NumberType;
+};
+
 /// In place of an access: sites of any format.
 template <class NumberType>
 struct AnyAccess {
@@ -266,6 +295,10 @@ struct WorkOn {
 template <class Number, class Op>
 struct WorkOn<AnyAccess<Number>, Op> {
   using Type = AnySiteOf<Number, Op>;
+};
+template <class Number, class Op>
+struct WorkOn<FlatAccess<Number>, Op> {
+  using Type = FlatOf<Number, Op>;
 };
 
 /// Whether the scalars of an operation stay on the device (core/blas/op.h), and whether it shows them to the host.
@@ -352,13 +385,17 @@ void launch(const AlgebraCall& call, double* sums) {
       fields.norms[parity][i] = call.spans[parity][i].norms;
     }
   }
-  const int chunks = int((call.sites + chunk - 1) / chunk);
+  std::int64_t items = call.sites;
+  if constexpr (requires { WorkOn<Access, Op>::Type::items; }) {
+    items = WorkOn<Access, Op>::Type::items(call.sites, fields.components);
+  }
+  const int chunks = int((items + chunk - 1) / chunk);
   const unsigned blocks = unsigned(chunks * call.parities);
   Reduction reduction{};
   if constexpr (Op::sums > 0) reduction = begin_reduction(blocks, Op::sums);
   const ScalarPlaces scalars{call.scalars, call.snapshot};
   field_algebra<Access, Op>
-      <<<blocks, threads, 0, stream()>>>(op, fields, call.sites, chunks, reduction, scalars, call.boxes);
+      <<<blocks, threads, 0, stream()>>>(op, fields, items, chunks, reduction, scalars, call.boxes);
   check(cudaGetLastError(), "the launch of field algebra");
   if constexpr (Op::sums > 0) {
     if (scalars.held == nullptr) finish_reduction(reduction, sums, Op::sums);
@@ -374,6 +411,9 @@ void run_on(const AlgebraCall& call, double* sums) {
 template <class Number, class... Ops>
 void run_in(const AlgebraCall& call, double* sums) {
   const SiteFormat& spinor = site_formats::spinor;
+  if constexpr (!std::is_same_v<Number, std::int16_t>) {
+    if (!call.grouped) return run_on<FlatAccess<Number>, Ops...>(call, sums);
+  }
   if (call.site.sections == spinor.sections && call.site.section == spinor.section) {
     return run_on<SpinorAccess<Number>, Ops...>(call, sums);
   }

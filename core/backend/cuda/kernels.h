@@ -53,6 +53,7 @@ struct AlgebraCall {
   int number;  ///< of the operation in its set
   SiteFormat site;
   Precision precision;
+  bool grouped;  ///< else the numbers of a site lie together, in one lane
   int parities;
   const blas::Span* spans[2];  ///< [parity][field]
   std::int64_t sites;          ///< of a parity

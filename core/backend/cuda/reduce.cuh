@@ -71,7 +71,7 @@ __device__ __forceinline__ void sum_over_ranks(double* sums, const RankBoxes& bo
   if (threadIdx.x == 0) *boxes.done = number;
 }
 
-/// Sums mine[0..count) over all threads of the grid, once in a kernel. Calls join(sums) in all threads of one block,
+/// Sums mine[0..count) over all threads of a grid of blocks along x alone, once in a kernel. Calls join(sums) in all threads of one block,
 /// which all have them, and then arrive(sums) in one thread. `block`: this block's place in the sum.
 template <int count, int threads, class Join, class Arrive>
 __device__ __forceinline__ void reduce(const double* mine, const Reduction& reduction, unsigned block, Join&& join,

@@ -185,7 +185,7 @@ class Flow {
     return due != 0;
   }
   void keep() {
-    context_.keep_unfinished(curve_.json(seconds()).dump(), flow_.links());
+    context_.keep_unfinished(curve_.json(seconds()).dump(), flow_.links(), 64);
     kept_ = std::chrono::steady_clock::now();
   }
 

@@ -13,14 +13,15 @@ constexpr int threads = 128;
 using Links = GroupedSurroundings<double, 18>;
 using One = GroupedSurroundings<double, 18, 1>;
 
-/// A thread's site: blocks of the second index are of odd parity.
+/// A thread's site: the second half of the blocks is of odd parity.
 struct Place {
   int parity, item;
 };
 __device__ __forceinline__ Place place_of_thread() {
-  return {int(blockIdx.y), int(blockIdx.x) * threads + int(threadIdx.x)};
+  const int half = int(gridDim.x) / 2, block = int(blockIdx.x), parity = block < half ? 0 : 1;
+  return {parity, (block - parity * half) * threads + int(threadIdx.x)};
 }
-dim3 blocks_for(const GroupedLinks& field) { return {unsigned((field.own.sites + threads - 1) / threads), 2}; }
+unsigned blocks_for(const GroupedLinks& field) { return 2 * unsigned((field.own.sites + threads - 1) / threads); }
 
 /// Calls make(parity, item, matrix) for the site of this thread, which gives what to write.
 template <class Make>
@@ -66,7 +67,7 @@ __global__ void __launch_bounds__(threads)
     loop = lifted_edge<double, 1>(out, Links(links, parity, item), one(edge), one(side), one(line), nu);
     return static_cast<const double*>(out);
   });
-  cuda::reduce<1, threads>(&loop, reduction, blockIdx.y * gridDim.x + blockIdx.x);
+  cuda::reduce<1, threads>(&loop, reduction);
 }
 
 __global__ void __launch_bounds__(threads)
@@ -78,7 +79,7 @@ __global__ void __launch_bounds__(threads)
     sums[0] = m[0] + m[8] + m[16];
     sums[1] = m[1] + m[9] + m[17];
   }
-  cuda::reduce<2, threads>(sums, reduction, blockIdx.y * gridDim.x + blockIdx.x);
+  cuda::reduce<2, threads>(sums, reduction);
 }
 
 void launched() { cuda::check(cudaGetLastError(), "the launch of lines of links"); }
@@ -107,16 +108,16 @@ void launch_extension(const GroupedLinks& links, const GroupedLinks& line, int m
 
 void lift_edges(const GroupedLinks& links, const GroupedLinks& edge, const GroupedLinks& side, const GroupedLinks& line,
                 int nu, const GroupedLinks& to, double* sum) {
-  const dim3 blocks = blocks_for(to);
-  const cuda::Reduction reduction = cuda::begin_reduction(blocks.x * blocks.y, 1);
+  const unsigned blocks = blocks_for(to);
+  const cuda::Reduction reduction = cuda::begin_reduction(blocks, 1);
   lift<<<blocks, threads, 0, cuda::stream()>>>(links, edge, side, line, nu, to, reduction);
   launched();
   cuda::finish_reduction(reduction, sum, 1);
 }
 
 void sum_traces(const GroupedLinks& line, double* sums) {
-  const dim3 blocks = blocks_for(line);
-  const cuda::Reduction reduction = cuda::begin_reduction(blocks.x * blocks.y, 2);
+  const unsigned blocks = blocks_for(line);
+  const cuda::Reduction reduction = cuda::begin_reduction(blocks, 2);
   trace<<<blocks, threads, 0, cuda::stream()>>>(line, reduction);
   launched();
   cuda::finish_reduction(reduction, sums, 2);

@@ -233,9 +233,11 @@ typedef struct quadrille_host {
    * A state is a set of parts, bytes or gauge fields, each with a name (at most 64 letters, digits and '_'). put_*
    * write parts into files; keep_state() makes all parts put since its last call the state of the task: it replaces the
    * state before in one step. A later run of the same task on the same instruction set gets the last state that was
-   * kept; the hashes of all parts are checked, and a damaged state is ignored with a warning. */
+   * kept; the hashes of all parts are checked, and a damaged state is ignored with a warning. Gauge fields take 64 bits
+   * a number, or 32 where the task goes on from such links with the same bits; a file in as many bits that the task has
+   * written of the same links serves as the part. */
   quadrille_status (*put_state)(quadrille_run* run, const char* name, const void* bytes, size_t size);
-  quadrille_status (*put_state_gauge)(quadrille_run* run, const char* name, quadrille_gauge* gauge);
+  quadrille_status (*put_state_gauge)(quadrille_run* run, const char* name, quadrille_gauge* gauge, int bits);
   quadrille_status (*keep_state)(quadrille_run* run);
   /* How many states the task has kept, over all its runs, and the hash of the last one's parts (16 hexadecimal digits);
    * 0 and null if the task starts from the beginning. */

@@ -152,10 +152,11 @@ class TaskContext {
     demand(host_->write_gauge(run_, name.c_str(), Lent(*this, links).handle, bits));
   }
 
-  /// A state from which an interrupted task continues: a JSON value and links.
-  void keep_unfinished(const std::string& json, const GaugeStore& links) const {
+  /// A state from which an interrupted task continues: a JSON value and links, in 64 bits, or in 32 where it goes on
+  /// from such links with the same bits.
+  void keep_unfinished(const std::string& json, const GaugeStore& links, int bits) const {
     demand(host_->put_state(run_, "state", json.data(), json.size()));
-    demand(host_->put_state_gauge(run_, "links", Lent(*this, links).handle));
+    demand(host_->put_state_gauge(run_, "links", Lent(*this, links).handle, bits));
     demand(host_->keep_state(run_));
   }
   struct Unfinished {

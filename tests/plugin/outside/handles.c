@@ -145,7 +145,7 @@ static quadrille_status steps(const quadrille_host* host, quadrille_run* run) {
   while (step < 6) {
     numbers[1] = (unsigned char)++step;
     DO(host->put_state(run, "numbers", numbers, sizeof numbers));
-    DO(host->put_state_gauge(run, "field", gauge));
+    DO(host->put_state_gauge(run, "field", gauge, 64));
     DO(host->keep_state(run));
     DO(host->state(run, &last, &after));
     host->progress(run, "steps", step / 6.0);
