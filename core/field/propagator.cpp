@@ -251,7 +251,11 @@ void move_to_host(Propagator& propagator) {
   }
 }
 
-void to_degrand_rossi(Field& column) {
+namespace {
+
+/// turn(to, from, count): one of the rotations of spin_basis.h.
+template <class Turn>
+void turn_spins(Field& column, const Turn& turn) {
   HostImage image(column);
   for (const Parity p : parities) {
     const SiteAccess<double> sites(image.field(), p);
@@ -259,11 +263,17 @@ void to_degrand_rossi(Field& column) {
     for (std::int64_t site = 0; site < column.lattice().half_volume(); ++site) {
       double from[spinor_numbers], to[spinor_numbers];
       sites.load(site, from);
-      spin_basis::to_degrand_rossi(to, from, spinor_numbers / 4);
+      turn(to, from, spinor_numbers / 4);
       sites.store(site, to);
     }
   }
   image.write_back();
 }
+
+}  // namespace
+
+void to_degrand_rossi(Field& column) { turn_spins(column, spin_basis::to_degrand_rossi<double>); }
+
+void from_degrand_rossi(Field& column) { turn_spins(column, spin_basis::from_degrand_rossi<double>); }
 
 }  // namespace quadrille

@@ -54,6 +54,8 @@ QUADRILLE_API void move_to_host(Propagator& propagator);
 /// Turns the sink spins of a column from the UKQCD into the DeGrand-Rossi basis, with the bits that a file in double
 /// would have; by way of the host.
 QUADRILLE_API void to_degrand_rossi(Field& column);
+/// The other way round.
+QUADRILLE_API void from_degrand_rossi(Field& column);
 
 /// What the CPU's backend does for these, for fields in this process' memory, in any layout: slice norms of this rank's
 /// sites, by local time.

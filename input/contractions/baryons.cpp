@@ -5,37 +5,12 @@
 #include "input/contractions/baryon_kernels.h"
 #include "input/contractions/gamma.h"
 
-#include <array>
+#include <algorithm>
 #include <deque>
 
 namespace quadrille {
 
 namespace {
-
-using SpinMatrix = std::array<std::array<Complex, 4>, 4>;
-
-SpinMatrix of_gamma(const std::string& name, Complex factor = 1) {
-  constexpr Complex powers[] = {{1, 0}, {0, 1}, {-1, 0}, {0, -1}};
-  const Gamma gamma = gamma_named(name);
-  SpinMatrix out{};
-  for (std::size_t row = 0; row < 4; ++row)
-    out[row][std::size_t(gamma.column[row])] = factor * powers[gamma.power[row]];
-  return out;
-}
-
-SpinMatrix operator+(SpinMatrix a, const SpinMatrix& b) {
-  for (std::size_t i = 0; i < 4; ++i)
-    for (std::size_t j = 0; j < 4; ++j) a[i][j] += b[i][j];
-  return a;
-}
-
-SpinMatrix operator*(const SpinMatrix& a, const SpinMatrix& b) {
-  SpinMatrix out{};
-  for (std::size_t i = 0; i < 4; ++i)
-    for (std::size_t j = 0; j < 4; ++j)
-      for (std::size_t k = 0; k < 4; ++k) out[i][k] += a[i][j] * b[j][k];
-  return out;
-}
 
 /// gt A^* gt^T: what B^+ gt makes of the matrix A of B.
 SpinMatrix of_source(const SpinMatrix& sink) {
@@ -53,35 +28,38 @@ std::vector<SpinNumber> numbers_of(const SpinMatrix& matrix) {
   return out;
 }
 
+SpinMatrix parity_projector(bool negative) { return of_gamma("1", 0.5) + of_gamma("gt", negative ? -0.5 : 0.5); }
+
+/// Three like quarks: six ways to join them, in two kinds; half of them for the mean of two spins.
+std::vector<BaryonOperator> delta_operators(const SpinMatrix& parity) {
+  std::vector<BaryonOperator> out;
+  for (const double up : {1.0, -1.0}) {
+    const SpinMatrix both = of_gamma("gx", 0.5) + of_gamma("gy", Complex(0, -0.5 * up));
+    const SpinMatrix spin = of_gamma("1", 0.5) + of_gamma("gxgy", Complex(0, -0.5 * up));
+    const SpinMatrix sink = of_gamma("gygt") * both;
+    out.push_back({sink, of_source(sink), parity * spin, 1, 2});
+  }
+  return out;
+}
+
 /// The terms of baryons, with the numbers that they point at.
 class BaryonPlan {
  public:
   explicit BaryonPlan(const std::vector<std::string>& names) {
-    for (int output = 0; output < int(names.size()); ++output) add(names[std::size_t(output)], output);
+    for (int output = 0; output < int(names.size()); ++output) {
+      for (const BaryonOperator& baryon : baryon_operators(names[std::size_t(output)])) add(baryon, output);
+    }
   }
   BaryonPlan(const BaryonPlan&) = delete;
   const std::vector<BaryonTerm>& terms() const { return terms_; }
 
  private:
-  void add(const std::string& name, int output) {
-    const SpinMatrix charge = of_gamma("gygt"), half = of_gamma("1", 0.5);
-    const SpinMatrix parity = half + of_gamma("gt", name.ends_with("_negative") ? -0.5 : 0.5);
-    if (name.starts_with("nucleon")) return add(charge * of_gamma("g5"), parity, 1, 1, output);
-    if (!name.starts_with("delta")) throw Error(ErrorCode::internal, "no baryon is called '" + name + "'");
-    for (const double up : {1.0, -1.0}) {
-      const SpinMatrix both = of_gamma("gx", 0.5) + of_gamma("gy", Complex(0, -0.5 * up));
-      const SpinMatrix spin = half + of_gamma("gxgy", Complex(0, -0.5 * up));
-      // Three like quarks: six ways to join them, in two kinds; half of them for the mean of two spins.
-      add(charge * both, parity * spin, 1, 2, output);
-    }
-  }
-
-  void add(const SpinMatrix& sink, const SpinMatrix& projector, double direct, double exchange, int output) {
-    const auto& a = numbers_.emplace_back(numbers_of(sink));
-    const auto& b = numbers_.emplace_back(numbers_of(of_source(sink)));
-    const auto& p = numbers_.emplace_back(numbers_of(projector));
-    terms_.push_back(
-        {a.data(), int(a.size()), b.data(), int(b.size()), p.data(), int(p.size()), direct, exchange, output});
+  void add(const BaryonOperator& baryon, int output) {
+    const auto& a = numbers_.emplace_back(numbers_of(baryon.sink));
+    const auto& b = numbers_.emplace_back(numbers_of(baryon.source));
+    const auto& p = numbers_.emplace_back(numbers_of(baryon.projector));
+    terms_.push_back({a.data(), int(a.size()), b.data(), int(b.size()), p.data(), int(p.size()), baryon.direct,
+                      baryon.exchange, output});
   }
 
   std::deque<std::vector<SpinNumber>> numbers_;
@@ -98,8 +76,20 @@ BaryonKernel baryon_kernel_for(int lanes) {
 }  // namespace
 
 const std::vector<std::string>& baryon_names() {
-  static const std::vector<std::string> names = {"nucleon", "nucleon_negative", "delta", "delta_negative"};
+  static const std::vector<std::string> names = {"nucleon", "nucleon_negative", "nucleon_nr", "delta",
+                                                 "delta_negative"};
   return names;
+}
+
+std::vector<BaryonOperator> baryon_operators(const std::string& name) {
+  const auto& names = baryon_names();
+  if (std::find(names.begin(), names.end(), name) == names.end())
+    throw Error(ErrorCode::internal, "no baryon is called '" + name + "'");
+  const SpinMatrix parity = parity_projector(name.ends_with("_negative"));
+  if (name.starts_with("delta")) return delta_operators(parity);
+  SpinMatrix sink = of_gamma("gygt") * of_gamma("g5");
+  if (name == "nucleon_nr") sink = sink * parity;
+  return {{sink, of_source(sink), parity, 1, 1}};
 }
 
 SpaceSums baryon_correlators(const ReadablePropagator& like, const ReadablePropagator& other,

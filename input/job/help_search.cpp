@@ -122,7 +122,7 @@ struct Term {
 constexpr Term absent_terms[] = {
     {"staggered", "operator"},      {"asqtad", "operator"},           {"hisq", "operator"}, {"domain wall", "operator"},
     {"mobius", "operator"},         {"overlap fermions", "operator"}, {"gmres", "solver"},  {"minres", "solver"},
-    {"schwarz", "solver"},          {"sequential", "source"},         {"hmc", "task"},      {"rhmc", "task"},
+    {"schwarz", "solver"},          {"displaced", "source"},          {"hmc", "task"},      {"rhmc", "task"},
     {"dynamical fermions", "task"}, {"luscher weisz", "task"},        {"iwasaki", "task"},  {"dbw2", "task"},
 };
 
@@ -134,6 +134,10 @@ constexpr OtherName other_names[] = {{"multishift", "shifted_solves"},
                                      {"multi shift", "shifted_solves"},
                                      {"stochastic", "noise"},
                                      {"baryon", "baryons"},
+                                     {"three point", "three_point"},
+                                     {"form factor", "three_point"},
+                                     {"bar3ptfn", "three_point"},
+                                     {"seqsource", "sequential"},
                                      {"momentum source", "wall"},
                                      {"wilson flow", "gradient_flow"},
                                      {"symanzik flow", "gradient_flow"},

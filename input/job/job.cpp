@@ -217,9 +217,14 @@ class JobReader {
   }
 
   void check_reference(const TaskReference& reference, TaskSpec& task) {
-    if (!task.parameters->has(reference.parameter)) return;
-    for (const auto& [name, item] : task.parameters->items()) {
-      if (name != reference.parameter) continue;
+    const Parameters* block = task.parameters.get();
+    std::string last = reference.parameter;
+    for (std::size_t dot; (dot = last.find('.')) != std::string::npos; last.erase(0, dot + 1)) {
+      if (!block->has(last.substr(0, dot))) return;
+      block = &block->group(last.substr(0, dot));
+    }
+    for (const auto& [name, item] : block->items()) {
+      if (name != last) continue;
       if (item.type != ParameterType::list) check_reference(reference, item, task);
       for (const Parameters::Item& entry : item.list) check_reference(reference, entry, task);
     }

@@ -33,6 +33,10 @@ void make_noise(const Parameters& source, Field& b, int spin, int color) {
   });
 }
 
+MakeColumn noise_maker(const Parameters& source, const SourceSetting&, const SliceSmearing*) {
+  return [&source](Field& b, int spin, int color) { make_noise(source, b, spin, color); };
+}
+
 }  // namespace
 
 SourceEntry noise_source() {
@@ -56,7 +60,7 @@ SourceEntry noise_source() {
                              .minimum = 0},
                             momentum_parameter()};
   entry.check = check_time;
-  entry.make = make_noise;
+  entry.maker = noise_maker;
   entry.position = time_slice_position;
   return entry;
 }

@@ -9,9 +9,7 @@
 
 namespace quadrille {
 
-namespace {
-
-void check(const Parameters& source, const Dims& dims) {
+void check_site(const Parameters& source, const Dims& dims) {
   const Dims site = source.integer4("site");
   for (std::size_t mu = 0; mu < 4; ++mu) {
     if (site[mu] < dims[mu]) continue;
@@ -22,9 +20,9 @@ void check(const Parameters& source, const Dims& dims) {
   }
 }
 
-void make(const Parameters& source, Field& b, int spin, int color) {
+void make_point(const Parameters& source, Field& b, int spin, int color) {
   const Lattice& lattice = b.lattice();
-  check(source, lattice.global_dims());
+  check_site(source, lattice.global_dims());
   std::array<Complex, spinor_components> numbers{};
   numbers[std::size_t(3 * spin + color)] = 1;
   blas::zero(b);
@@ -36,7 +34,15 @@ void make(const Parameters& source, Field& b, int spin, int color) {
   put_spinor(b, site, numbers);
 }
 
-Dims position(const Parameters& source) { return source.integer4("site"); }
+namespace {
+
+void check_point(const Parameters& source, const Dims& dims, const std::filesystem::path&) { check_site(source, dims); }
+
+MakeColumn point_maker(const Parameters& source, const SourceSetting&, const SliceSmearing*) {
+  return [&source](Field& b, int spin, int color) { make_point(source, b, spin, color); };
+}
+
+Dims point_position(const Parameters& source) { return source.integer4("site"); }
 
 }  // namespace
 
@@ -50,9 +56,9 @@ SourceEntry point_source() {
                              .help = "the site x, y, z, t of the source, counted from 0",
                              .required = true,
                              .minimum = 0}};
-  entry.check = check;
-  entry.make = make;
-  entry.position = position;
+  entry.check = check_point;
+  entry.maker = point_maker;
+  entry.position = point_position;
   return entry;
 }
 

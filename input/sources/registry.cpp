@@ -1,13 +1,16 @@
 #include "input/sources/registry.h"
 
+#include "input/sources/file.h"
 #include "input/sources/noise.h"
 #include "input/sources/point.h"
+#include "input/sources/sequential.h"
 #include "input/sources/wall.h"
 
 namespace quadrille {
 
 const std::vector<SourceEntry>& source_registry() {
-  static const std::vector<SourceEntry> entries = {point_source(), wall_source(), noise_source()};
+  static const std::vector<SourceEntry> entries = {point_source(), wall_source(), noise_source(), sequential_source(),
+                                                   file_source()};
   return entries;
 }
 

@@ -8,14 +8,14 @@
 namespace quadrille {
 
 void check_right_hand_sides(const Parameters& source, const Dims& dims) {
-  if (source.text("type") == "point") point_source().check(source, dims);
+  if (source.text("type") == "point") check_site(source, dims);
 }
 
 void make_right_hand_side(Field& b, const Parameters& source, int k) {
   if (source.text("type") == "gaussian") {
     fill_gaussian(b, std::uint64_t(source.integer("seed")) + std::uint64_t(k));
   } else {
-    point_source().make(source, b, k / 3, k % 3);
+    make_point(source, b, k / 3, k % 3);
   }
 }
 

@@ -2,13 +2,14 @@
 
 namespace quadrille {
 
-SourceMaker::SourceMaker(const Parameters& source, const GaugeStore& links)
-    : source_(source),
-      entry_(source_entry(source)),
-      smearing_(make_slice_smearing(source, "smearing", links, entry_.position(source)[3])) {}
+SourceMaker::SourceMaker(const Parameters& source, const SourceSetting& setting) {
+  const SourceEntry& entry = source_entry(source);
+  smearing_ = make_slice_smearing(source, "smearing", setting.links, entry.position(source)[3]);
+  make_ = entry.maker(source, setting, smearing_.get());
+}
 
 void SourceMaker::make(Field& b, int spin, int color) const {
-  entry_.make(source_, b, spin, color);
+  make_(b, spin, color);
   if (smearing_) smearing_->apply(b);
 }
 

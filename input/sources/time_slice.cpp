@@ -10,20 +10,16 @@
 
 namespace quadrille {
 
-Parameter time_parameter() {
-  return {.name = "time",
-          .type = ParameterType::integer,
-          .help = "the time slice of the source, counted from 0",
-          .required = true,
-          .minimum = 0,
-          .maximum = 1 << 20};
+Parameter time_parameter(const std::string& help) {
+  return {
+      .name = "time", .type = ParameterType::integer, .help = help, .required = true, .minimum = 0, .maximum = 1 << 20};
 }
 
-Parameter momentum_parameter() {
+Parameter momentum_parameter(const std::string& help) {
   Parameter momentum;
   momentum.name = "momentum";
   momentum.type = ParameterType::list;
-  momentum.help = "whole numbers n for x, y, z: the source has the phase exp(2 pi i n x / L)";
+  momentum.help = help;
   momentum.default_text = "[0, 0, 0]";
   momentum.element = {{.name = "n", .type = ParameterType::integer, .minimum = -1000, .maximum = 1000}};
   momentum.fewest = momentum.most = 3;
@@ -31,7 +27,7 @@ Parameter momentum_parameter() {
   return momentum;
 }
 
-void check_time(const Parameters& source, const Dims& dims) {
+void check_time(const Parameters& source, const Dims& dims, const std::filesystem::path&) {
   const std::int64_t time = source.integer("time");
   if (time < dims[3]) return;
   throw Error(ErrorCode::invalid_input,
@@ -42,13 +38,9 @@ void check_time(const Parameters& source, const Dims& dims) {
 
 Dims time_slice_position(const Parameters& source) { return {0, 0, 0, int(source.integer("time"))}; }
 
-void fill_time_slice(Field& b, const Parameters& source, int spin, int color,
-                     const std::function<Complex(const Dims& x)>& f) {
-  const int time = int(source.integer("time"));
-  const std::vector<std::int64_t> n = source.integer_list("momentum");
+void fill_time_slice(Field& b, int time, const std::function<void(const Dims& x, Complex* spinor)>& f) {
   HostImage image = HostImage::fresh(b);
   const Lattice& lattice = b.lattice();
-  const Dims& extents = lattice.global_dims();
   with_number_type(b.desc().precision, [&](auto number) {
     using Access = SiteAccess<decltype(number)>;
     for (const Parity p : {Parity::Even, Parity::Odd}) {
@@ -57,21 +49,30 @@ void fill_time_slice(Field& b, const Parameters& source, int spin, int color,
       for (std::int64_t site = 0; site < lattice.half_volume(); ++site) {
         Dims x = lattice.coordinates(p, site);
         for (std::size_t mu = 0; mu < 4; ++mu) x[mu] += lattice.origin()[mu];
-        double numbers[spinor_numbers] = {}, rotated[spinor_numbers];
-        if (x[3] == time) {
-          Complex value = f(x);
-          for (std::size_t mu = 0; mu < 3; ++mu) value *= momentum_phase(-n[mu], x[mu], extents[mu]);
-          numbers[2 * (3 * spin + color)] = value.real();
-          numbers[2 * (3 * spin + color) + 1] = value.imag();
-        }
-        spin_basis::from_degrand_rossi(rotated, numbers, 6);
+        Complex numbers[spinor_components] = {}, rotated[spinor_components];
+        if (x[3] == time) f(x, numbers);
+        spin_basis::from_degrand_rossi(rotated, numbers, 3);
         typename Access::Real out[spinor_numbers];
-        for (int c = 0; c < spinor_numbers; ++c) out[c] = typename Access::Real(rotated[c]);
+        for (int c = 0; c < spinor_components; ++c) {
+          out[2 * c] = typename Access::Real(rotated[c].real());
+          out[2 * c + 1] = typename Access::Real(rotated[c].imag());
+        }
         to.store(site, out);
       }
     }
   });
   image.write_back();
+}
+
+void fill_time_slice(Field& b, const Parameters& source, int spin, int color,
+                     const std::function<Complex(const Dims& x)>& f) {
+  const std::vector<std::int64_t> n = source.integer_list("momentum");
+  const Dims& extents = b.lattice().global_dims();
+  fill_time_slice(b, int(source.integer("time")), [&](const Dims& x, Complex* spinor) {
+    Complex value = f(x);
+    for (std::size_t mu = 0; mu < 3; ++mu) value *= momentum_phase(-n[mu], x[mu], extents[mu]);
+    spinor[3 * spin + color] = value;
+  });
 }
 
 }  // namespace quadrille

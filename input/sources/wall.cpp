@@ -10,6 +10,10 @@ void make_wall(const Parameters& source, Field& b, int spin, int color) {
   fill_time_slice(b, source, spin, color, [](const Dims&) { return Complex(1); });
 }
 
+MakeColumn wall_maker(const Parameters& source, const SourceSetting&, const SliceSmearing*) {
+  return [&source](Field& b, int spin, int color) { make_wall(source, b, spin, color); };
+}
+
 }  // namespace
 
 SourceEntry wall_source() {
@@ -21,7 +25,7 @@ SourceEntry wall_source() {
       "sites' quarks add up with random phases";
   entry.table.parameters = {time_parameter(), momentum_parameter()};
   entry.check = check_time;
-  entry.make = make_wall;
+  entry.maker = wall_maker;
   entry.position = time_slice_position;
   return entry;
 }

@@ -4,6 +4,7 @@
 #include "input/tasks/critical_mass.h"
 #include "input/tasks/hadrons/baryons.h"
 #include "input/tasks/hadrons/mesons.h"
+#include "input/tasks/hadrons/three_point.h"
 #include "input/tasks/propagator/propagator.h"
 #include "input/tasks/shifted_solves.h"
 #include "input/tasks/solver_study.h"
@@ -22,8 +23,9 @@ std::mutex modules_lock;  ///< held where modules are counted or loaded: context
 
 std::vector<const TaskEntry*> task_registry() {
   const std::lock_guard lock(modules_lock);
-  static std::deque<TaskEntry> entries = {propagator_task(),    mesons_task(),       baryons_task(),
-                                          critical_mass_task(), solver_study_task(), shifted_solves_task()};
+  static std::deque<TaskEntry> entries = {propagator_task(),    mesons_task(),        baryons_task(),
+                                          three_point_task(),   critical_mass_task(), solver_study_task(),
+                                          shifted_solves_task()};
   static std::size_t taken = 0;  // modules whose tasks are among them
   for (; taken < modules().size(); ++taken) {
     const Module& module = modules()[taken];

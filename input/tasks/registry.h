@@ -17,8 +17,8 @@ struct TaskSpec;
 
 /// A parameter that holds the name of an earlier task of the job, or a list of names.
 struct TaskReference {
-  std::string parameter;
-  std::string kind;  ///< the kind of task it must name
+  std::string parameter;  ///< in a group "group.parameter"; nothing where there is no such group
+  std::string kind;       ///< the kind of task it must name
 };
 
 /// One kind of task. `- task: NAME` in a job's `run` list; `table` holds the keys that are its own.

@@ -116,9 +116,9 @@ TEST_F(ProgramTest, HelpKnowsCommandsAndSaysWhatThereIs) {
   EXPECT_EQ(call({"help", "source", "gaussian"}), 0);
   EXPECT_THAT(out(), HasSubstr("(task solver_study only)"));
   EXPECT_THAT(out(), HasSubstr("seed"));
-  EXPECT_EQ(call({"help", "source", "sequential"}), 2);
-  EXPECT_THAT(err(),
-              HasSubstr("'sequential' is not implemented in this version; available sources: point, wall, noise"));
+  EXPECT_EQ(call({"help", "source", "displaced"}), 2);
+  EXPECT_THAT(err(), HasSubstr("'displaced' is not implemented in this version; available sources: point, wall, noise, "
+                               "sequential, file"));
   EXPECT_EQ(call({"help", "operater"}), 2);
   EXPECT_THAT(err(), HasSubstr("there is no 'operater'; did you mean 'operator'?"));
   EXPECT_EQ(call({"help", "kappa"}), 0);

@@ -434,12 +434,12 @@ def named_baryon(name, like, other):
     charge = FACTORS["y"] @ FACTORS["t"]
     parity = (np.eye(4) + (-1 if "negative" in name else 1) * FACTORS["t"]) / 2
     if name.startswith("nucleon"):
-        return baryon((like, other, like), charge @ GAMMA5, parity, ((0, 1, 2), (2, 1, 0)))
+        return baryon((like, other, like), charge @ GAMMA5 @ (parity if name == "nucleon_nr" else np.eye(4)), parity, ((0, 1, 2), (2, 1, 0)))
     return sum(baryon((like,) * 3, sink, parity @ spin, tuple(itertools.permutations(range(3)))) / 2
                for sink, spin in map(delta_spins, (1, -1)))
 
 
-BARYONS = ("nucleon", "nucleon_negative", "delta", "delta_negative")
+BARYONS = ("nucleon", "nucleon_negative", "nucleon_nr", "delta", "delta_negative")
 
 
 class Baryons(Correlators):
@@ -461,7 +461,7 @@ class Baryons(Correlators):
         found = results["correlators"]
         self.assertEqual(list(found["same"]["channels"]), list(BARYONS))
         self.assertEqual(list(found["two"]["channels"]), ["nucleon"])
-        self.assertEqual([len(channel["correlators"]) for channel in found["same"]["channels"].values()], [7] * 4)
+        self.assertEqual([len(channel["correlators"]) for channel in found["same"]["channels"].values()], [7] * len(BARYONS))
         self.assertEqual((found["two"]["source"], found["two"]["source_time"]), (list(self.SITE), 5))
         self.check(found["same"]["channels"], light, light, self.SITE, 1e-11)
         self.check(found["two"]["channels"], light, heavy, self.SITE, 1e-11)
@@ -497,7 +497,7 @@ class Baryons(Correlators):
         job["run"][0]["solver"] = {**job["solver"], "max_iterations": 2}
         for correlator in self.run_job(job, status=3)["correlators"]["baryons"]["channels"]["delta"]["correlators"]:
             self.assertEqual((correlator["re"], correlator["im"]), ([None] * 8, [None] * 8))
-        for change, words in (({"channels": ["proton"]}, "must be one of nucleon, nucleon_negative, delta, delta_negative"),
+        for change, words in (({"channels": ["proton"]}, "must be one of nucleon, nucleon_negative, nucleon_nr, delta, delta_negative"),
                               ({"momenta": 2}, r"'momenta.p2_max' must be <= 1"), ({"other": "q9"}, "'other' must name an earlier")):
             job["run"][1] = {"task": "baryons", "from": "q0", **change}
             process = self.call("check", self.write_job(job))

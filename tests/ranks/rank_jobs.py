@@ -40,7 +40,7 @@ class RankJobs(RankTest):
         for ranks, grid in ((2, (1, 1, 1, 2)), (4, (2, 1, 2, 1)), (3, (1, 1, 1, 3))):
             many = numbers(self.run_ranks(ranks, hadrons(), "--grid", *map(str, grid), out=f"many{ranks}"))
             self.assertEqual(one.keys(), many.keys())
-            for task in "mnb":  # each time has its own size, and a channel may be small beside the others
+            for task in "mnbs":  # each time has its own size, and a channel may be small beside the others
                 mine = [key for key in one if key[0] == task]
                 scale = numpy.max([abs(one[key]) for key in mine], axis=0)
                 for key in mine:

@@ -31,18 +31,22 @@ def job(dims=(8, 8, 4, 12), inner="half", **more):
 
 
 def hadrons(dims=(8, 4, 4, 12)):
-    """Mesons and baryons with momenta from a smeared wall and from noise, smeared at the sink."""
+    """Mesons, baryons and three-point functions with momenta from a smeared wall and from noise, smeared at the sink."""
     tree = job(dims, inner="single")
     smearing = {"type": "gaussian", "sigma": 1.3, "steps": 4}
     wall = {"type": "wall", "time": 7, "momentum": [1, 0, -1], "smearing": smearing}
     noise = {"type": "noise", "time": 7, "kind": "gaussian", "seed": harness.SEED}
+    sequential = {"type": "sequential", "from": "q", "time": 1, "momentum": [0, 1, 1], "smearing": smearing,
+                  "hadron": {"type": "nucleon", "quark": "u", "polarization": "mixed"}}
     tree["run"] = [
         {"task": "propagator", "name": "q", "source": wall},
         {"task": "propagator", "name": "r", "source": noise, "save": {"file": "q.lime", "precision": "double"}},
         {"task": "mesons", "name": "m", "from": "q", "channels": ["rho_x", {"sink": "gtg5", "source": "g5"}], "momenta": 1,
          "sink_smearing": smearing},
         {"task": "mesons", "name": "n", "from": "r", "channels": ["a0", "b1_y"], "momenta": 2},
-        {"task": "baryons", "name": "b", "from": "q", "channels": ["nucleon", "delta_negative"], "momenta": 1}]
+        {"task": "baryons", "name": "b", "from": "q", "channels": ["nucleon", "delta_negative"], "momenta": 1},
+        {"task": "propagator", "name": "x", "source": sequential},
+        {"task": "three_point", "name": "s", "from": "q", "sequential": "x", "currents": ["gt", "gxg5"], "momenta": 1}]
     return tree
 
 

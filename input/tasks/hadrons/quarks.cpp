@@ -2,7 +2,7 @@
 
 #include "input/contractions/gaussian_smearing.h"
 #include "input/contractions/momenta_parameter.h"
-#include "input/job/document.h"
+#include "input/tasks/propagator/source_place.h"
 
 #include <fmt/format.h>
 
@@ -13,14 +13,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* sink_smearing = "sink_smearing";
-
-/// What decides which quarks meet where.
-Json place_of(const TaskSpec& propagator) {
-  Json source = to_json(propagator.parameters->group("source"));
-  source.erase("momentum");
-  source.erase("smearing");
-  return source;
-}
 
 }  // namespace
 
@@ -35,7 +27,7 @@ void check_hadrons(const TaskSpec& task, const Dims& dims, std::vector<Error>& e
 void check_same_source(const TaskSpec& task, const Job& job, const std::string& second, std::vector<Error>& errors) {
   if (!task.parameters->has(second)) return;
   const std::string& from = task.parameters->text("from");
-  if (place_of(find_task(job, from)) == place_of(find_task(job, task.parameters->text(second)))) return;
+  if (same_source(job, from, task.parameters->text(second))) return;
   errors.emplace_back(ErrorCode::invalid_input,
                       fmt::format("'{}' must name a propagator from the same source as '{}'", second, from),
                       task.parameters->where(second));

@@ -16,6 +16,7 @@
 #include "input/tasks/at_once.h"
 #include "input/tasks/checks.h"
 #include "input/tasks/propagator/low_modes.h"
+#include "input/tasks/propagator/source_place.h"
 #include "input/tasks/propagator/unfinished_propagator.h"
 #include "input/tasks/solve_report.h"
 #include "solvers/driver.h"
@@ -36,11 +37,28 @@ namespace {
 
 void check_propagator(const TaskSpec& task, const Dims& dims, std::vector<Error>& errors) {
   const Parameters& source = task.parameters->group("source");
-  gather(errors, [&] { source_entry(source).check(source, dims); });
+  gather(errors, [&] { source_entry(source).check(source, dims, task.job_folder); });
   gather(errors, [&] { find_operator(task.op->text("type")).check(*task.op); });
   gather(errors, [&] { (void)solver_spec(*task.solver); });
   gather(errors, [&] { (void)batch_of(*task.parameters); });
   check_low_modes(task, dims, errors);
+}
+
+void check_propagator_used(const TaskSpec& task, const Job& job, std::vector<Error>& errors) {
+  const Parameters& source = task.parameters->group("source");
+  if (!source.has("hadron") || !source.group("hadron").has("other")) return;
+  const Parameters& hadron = source.group("hadron");
+  if (same_source(job, source.text("from"), hadron.text("other"))) return;
+  errors.emplace_back(ErrorCode::invalid_input,
+                      "'source.hadron.other' must name a propagator from the same source as 'source.from'",
+                      hadron.where("other"));
+}
+
+std::vector<TaskReference> references_of_sources() {
+  std::vector<TaskReference> out;
+  for (const SourceEntry& source : source_registry())
+    for (const std::string& parameter : source.references) out.push_back({"source." + parameter, "propagator"});
+  return out;
 }
 
 void check_propagator_links(const TaskSpec& task, const LoadedGauge& gauge, Backend&, std::vector<Error>& errors) {
@@ -137,7 +155,8 @@ bool given_up_early(const Json& solve, int patience) {
 Propagator solve_all(JobRun& job, const TaskSpec& task, const EvenOddSystem& system, std::size_t before,
                      Failures& failures, std::shared_ptr<DeflationSpace>& low_modes) {
   const JobClock::Span setup = job.count(Phase::setup);
-  const SourceMaker source(task.parameters->group("source"), *job.gauge().links);
+  const auto earlier = [&](const std::string& name) -> const SolvedPropagator& { return job.propagator(name); };
+  const SourceMaker source(task.parameters->group("source"), {*job.gauge().links, task.job_folder, earlier});
   SystemSolver solver(system, solver_spec(*task.solver), job.low_modes(task));
   low_modes = solver.deflation();
   if (low_modes) read_low_modes(job, task, *low_modes);
@@ -248,11 +267,6 @@ void save(JobRun& job, const TaskSpec& task, const Propagator& propagator, doubl
   if (options.precision == 64 && complete) job.record().data_hash = to_string(sum);
 }
 
-Dims source_position(const TaskSpec& task) {
-  const Parameters& source = task.parameters->group("source");
-  return source_entry(source).position(source);
-}
-
 /// Logs the cost of this run's solves.
 void log_solves(JobRun& job, const TaskSpec& task) {
   double seconds = 0, worst = 0;
@@ -293,7 +307,7 @@ void run_propagator(JobRun& job, const TaskSpec& task) {
   for (const auto& [column, why] : failures) {
     if (!propagator.columns.empty()) blas::scale(std::nan(""), propagator.columns[std::size_t(column)]);
   }
-  job.keep(task, {std::move(propagator), source_position(task), int(failures.size())});
+  job.keep(task, {std::move(propagator), source_position(job.job(), task), int(failures.size())});
 }
 
 /// From the file that the task saved, when that is in double precision and still holds what was computed.
@@ -308,7 +322,7 @@ bool restore(JobRun& job, const TaskSpec& task) {
       log().warn("{}: changed since the task '{}' wrote it", path, task.name);
       return false;
     }
-    job.keep(task, {std::move(file.propagator), source_position(task)});
+    job.keep(task, {std::move(file.propagator), source_position(job.job(), task)});
   } catch (const Error& error) {
     log().warn("{}", error.what());
     return false;
@@ -343,7 +357,9 @@ TaskEntry propagator_task() {
   entry.table.parameters = {source, batch_parameter("columns"), low_modes_group(), save};
   entry.needs_operator = true;
   entry.needs_solver = true;
+  entry.references = references_of_sources();
   entry.check = check_propagator;
+  entry.check_used = check_propagator_used;
   entry.check_links = check_propagator_links;
   entry.run = run_propagator;
   entry.restore = restore;

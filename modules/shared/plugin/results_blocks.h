@@ -14,8 +14,8 @@ inline constexpr std::array<std::string_view, 20> program_blocks = {
     "warnings",       "timing",  "memory",          "correlators",     "studies",
     "averages",       "fits",    "critical_masses", "correlator_file", "configurations"};
 
-inline constexpr std::array<std::string_view, 6> program_tasks = {"propagator",    "mesons",       "baryons",
-                                                                  "critical_mass", "solver_study", "shifted_solves"};
+inline constexpr std::array<std::string_view, 7> program_tasks = {
+    "propagator", "mesons", "baryons", "three_point", "critical_mass", "solver_study", "shifted_solves"};
 
 constexpr bool is_program_task(std::string_view name) {
   return std::find(program_tasks.begin(), program_tasks.end(), name) != program_tasks.end();

@@ -1,0 +1,240 @@
+#!/usr/bin/env python3
+"""Three-point functions against numpy contractions of the propagators that the same job saves, and against derivatives of
+two-point functions; harness.py says what the environment is."""
+
+import sys
+
+import numpy as np
+
+import correlator_tests
+import harness
+import independent
+import lime_files
+from chroma_tests import numbers, weak_field
+from correlator_tests import GAMMA_NAMES, GAMMA5, gamma, phases, value
+from harness import ProgramTest, uniform
+
+DIMS, SITE, SINK, MOMENTUM = (4, 4, 6, 8), (3, 1, 4, 5), 1, [1, 0, -1]
+LIGHT, HEAVY = 0.4, 0.9
+
+
+def operator(mass):
+    return {"type": "wilson", "mass": mass, "boundary": ["periodic", {"phase": 0.3}, "periodic", "antiperiodic"]}
+
+
+def propagator(name, mass, source, save=True):
+    task = {"task": "propagator", "name": name, "operator": operator(mass), "source": source}
+    return {**task, "save": {"file": f"{name}.lime", "precision": "double"}} if save else task
+
+
+def sequential(name, mass, origin, hadron, **more):
+    return propagator(name, mass, {"type": "sequential", "from": origin, "hadron": hadron, "time": SINK,
+                                   "momentum": MOMENTUM, **more})
+
+
+SMEARING = {"type": "gaussian", "sigma": 1.1, "steps": 4}
+X, Y, Z, T = (independent.GAMMA[mu] for mu in range(4))
+SPINS = {"none": np.eye(4), "x": -1j * Y @ Z, "y": 1j * X @ Z, "z": -1j * X @ Y, "mixed": np.eye(4) - 1j * X @ Y}
+CHARGE5 = Y @ T @ GAMMA5
+# name: (hadron, operator's task, smearing of the sink)
+CASES = {
+    "meson": ({"type": "meson", "sink": "gtg5", "source": "gx"}, "q", SMEARING),
+    "up": ({"type": "nucleon", "quark": "u", "other": "d", "polarization": "x"}, "q", None),
+    "down": ({"type": "nucleon", "quark": "d", "other": "d", "polarization": "mixed"}, "d", SMEARING),
+    "negative": ({"type": "nucleon_negative", "quark": "d", "other": "d", "polarization": "y"}, "d", None),
+    "nr": ({"type": "nucleon_nr", "quark": "u", "other": "d", "polarization": "z"}, "q", None),
+}
+
+
+# Of bar3ptfn.out.xml of Chroma's regression tests (JeffersonLab/chroma, tests/chroma/hadron/bar3ptfn), a build in single
+# precision with CG to 1e-12: the sum of |.|^2 over space, spins and colors. Wilson quarks, kappa 0.11, with an open
+# boundary in time; source and sink smeared (2.0, 5 steps), the sink at t = 7. Forward_prop_corr, then by sequential
+# source its norm at the sink and, by time, that of its propagator.
+CHROMA = {
+    "forward": numbers("0.195057149667593 0.0165113004683364 0.00626269116699535 0.00253901386228447 0.00103327022599097 "
+                       "0.000420641946060062 0.000171401921273018 6.99144202095747e-05"),
+    "pion": (6.57714739606533e-05, numbers("5.15427274454193e-08 1.2599722870226e-07 3.08484321052256e-07 7.55719004208279e-07 "
+                                           "1.85144797407014e-06 4.5398331199446e-06 1.11341132248453e-05 2.70417877876901e-05")),
+    "u": (2.33773307598926e-09, numbers("1.76312312999631e-12 4.32833300280472e-12 1.06466976751679e-11 2.62037193594346e-11 "
+                                        "6.45028968033853e-11 1.58915911830746e-10 3.91558274403562e-10 9.64097063850044e-10")),
+    "d": (4.49554678692632e-10, numbers("3.39060671107173e-13 8.32367204086159e-13 2.0474195398236e-12 5.03910135610506e-12 "
+                                        "1.24042715376e-11 3.05604189486959e-11 7.52984593878009e-11 1.85400256087533e-10")),
+    "bound": 2e-5,
+}
+
+
+class ChromaSequential(ProgramTest):
+    """Sequential sources in numpy, from the contractions that those of the program are compared with, are Chroma's."""
+    DIMS = (4, 4, 4, 8)
+
+    def solve(self, links, sources):
+        """Of [t, z, y, x, sink spin, source spin, sink color, source color], by iterating x = (b - (M - d) x) / d."""
+        mass = 1 / (2 * 0.11) - 4
+        matrix = independent.Wilson(links, mass, (0, 0, 0, 0))
+        columns = np.transpose(sources, (0, 1, 2, 3, 6, 4, 5, 7))
+        shape = columns.shape
+        columns = columns.reshape(shape[:6] + (12,))
+        x = columns / (mass + 4)
+        for _ in range(200):
+            x = x + (columns - matrix(x)) / (mass + 4)
+        self.assertLess(np.linalg.norm(columns - matrix(x)), 1e-9 * np.linalg.norm(columns))
+        return np.transpose(x.reshape(shape), (0, 1, 2, 3, 5, 6, 4, 7))
+
+    def smeared(self, links, quark):
+        columns = np.transpose(quark, (0, 1, 2, 3, 6, 4, 5, 7))
+        return np.transpose(correlator_tests.smeared(links, columns, 2.0, 5), (0, 1, 2, 3, 5, 6, 4, 7))
+
+    def without(self, correlator):
+        """g5 W^+ g5 of C = tr W S, by inserting each matrix with one number for S."""
+        w = np.zeros((4, 4, 4, 4, 4, 3, 3), dtype=complex)
+        for place in np.ndindex(4, 4, 3, 3):
+            unit = np.zeros((4, 4, 4, 4, 4, 3, 3), dtype=complex)
+            unit[(..., *place)] = 1
+            w[(..., *place)] = correlator(unit)
+        return np.einsum("ab,...bcij,cd->...adij", GAMMA5, w.conj(), GAMMA5)
+
+    def test_bar3ptfn(self):
+        links = weak_field(self.DIMS, np.float32)[0]
+        point = np.zeros(self.DIMS[::-1] + (4, 4, 3, 3), dtype=complex)
+        point[0, 0, 0, 0] = np.einsum("ab,ij->abij", np.eye(4), np.eye(3))
+        source = self.smeared(links, point)
+        links[-1, :, :, :, 3] = 0
+        forward = self.solve(links, source)
+        norm = lambda quark: (np.abs(quark) ** 2).sum(axis=tuple(range(1, 8)))
+        self.assertLess(np.max(np.abs(norm(forward) / CHROMA["forward"] - 1)), CHROMA["bound"])
+        sink = self.smeared(links, forward)[7]
+        nr = (np.eye(4) + T) / 2
+        baryon = lambda quarks: correlator_tests.baryon(quarks, CHARGE5 @ nr, nr @ SPINS["mixed"], ((0, 1, 2), (2, 1, 0)))
+        local = {
+            "pion": np.einsum("ab,...bcij,cd->...adij", GAMMA5, sink, GAMMA5),
+            "u": self.without(lambda unit: baryon((unit, sink, sink)) + baryon((sink, sink, unit))),
+            "d": self.without(lambda unit: baryon((sink, unit, sink))),
+        }
+        for name, (at_sink, correlator) in ((name, CHROMA[name]) for name in ("pion", "u", "d")):
+            whole = np.zeros_like(forward)
+            whole[7] = local[name]
+            whole = self.smeared(links, whole)
+            deviation = max(abs(norm(whole)[7] / at_sink - 1),
+                            np.max(np.abs(norm(self.solve(links, whole)) / correlator - 1)))
+            print(f"{name}: {deviation:.1e}")
+            self.assertLess(deviation, CHROMA["bound"], name)
+
+
+class ThreePoint(ProgramTest):
+    POINT = {"type": "point", "site": list(SITE)}
+
+    def job(self, light, heavy, *tasks):
+        return {"gauge": {"start": "weak", "epsilon": 0.4, "seed": harness.SEED, "dims": list(DIMS)},
+                "solver": uniform(tolerance=1e-13),
+                "run": [propagator("q", light, self.POINT), propagator("d", heavy, self.POINT), *tasks]}
+
+    def sequential_job(self, **more):
+        run = []
+        for name, (hadron, line, smearing) in CASES.items():
+            source = {"smearing": smearing} if smearing else {}
+            run.append(sequential(name, LIGHT if line == "q" else HEAVY, "d" if name == "meson" else "q", hadron, **source))
+            run.append({"task": "three_point", "name": f"c_{name}", "from": line, "sequential": name, **more})
+        return self.job(LIGHT, HEAVY, *run)
+
+    def two_points(self, light, heavy):
+        """Of each case, at the sink with MOMENTUM, from propagators that the program saves."""
+        out = f"{light}_{heavy}"
+        results = self.run_job(self.job(light, heavy), out=out)
+        links = self.links()
+        quarks = {}
+        for name in "qd":
+            saved = self.saved_propagator(results, out, f"{name}.lime")
+            columns = correlator_tests.smeared(links, correlator_tests.columns_of(saved), SMEARING["sigma"], SMEARING["steps"])
+            quarks[name, None], quarks[name, "gaussian"] = saved, np.transpose(columns, (0, 1, 2, 3, 5, 6, 4, 7))
+        phase, found = phases(DIMS, MOMENTUM, SITE), {}
+        for name, (hadron, _, smearing) in CASES.items():
+            like, other = (quarks[one, smearing and "gaussian"] for one in "qd")
+            if name == "meson":
+                found[name] = correlator_tests.meson(like, other, gamma(hadron["sink"]), gamma(hadron["source"]), phase)[SINK]
+                continue
+            parity = (np.eye(4) + (-1 if "negative" in hadron["type"] else 1) * T) / 2
+            sink = CHARGE5 @ parity if hadron["type"] == "nucleon_nr" else CHARGE5
+            local = correlator_tests.baryon((like, other, like), sink, parity @ SPINS[hadron["polarization"]],
+                                            ((0, 1, 2), (2, 1, 0)))
+            found[name] = (phase * local).sum(axis=(1, 2, 3))[SINK]
+        return found
+
+    def derivatives(self, change):
+        """dC/dm of each case to fourth order; change(step) gives the two masses."""
+        step = 0.01
+        at = {k: self.two_points(*change(k * step)) for k in (-2, -1, 1, 2)}
+        return {name: (8 * (at[1][name] - at[-1][name]) - (at[2][name] - at[-2][name])) / (12 * step) for name in CASES}
+
+    def links(self):
+        results = self.run_job({**self.job(LIGHT, HEAVY), "gauge": {**self.job(LIGHT, HEAVY)["gauge"], "save": {"file": "links.lime", "precision": "double"}},
+                                "run": []}, out="links")
+        return lime_files.read_gauge(self.path("links/links.lime"))[0]
+
+    def test_the_scalar_current_is_minus_the_derivative_by_the_mass(self):
+        """sum_y S(x, y) S(y, x0) = -dS/dm, so that the currents 1 of all times add up to that of the correlator."""
+        found = self.run_job(self.sequential_job(currents=["1"]))["correlators"]
+        expected = {"q": self.derivatives(lambda step: (LIGHT + step, HEAVY)),
+                    "d": self.derivatives(lambda step: (LIGHT, HEAVY + step))}
+        for name, (_, line, _) in CASES.items():
+            total = value(found[f"c_{name}"]["channels"]["1"]["correlators"][0]).sum()
+            deviation = abs(total / -expected[line][name] - 1)
+            print(f"{name}: {deviation:.1e}")
+            self.assertLess(deviation, 1e-5, name)
+
+    def test_all_currents_and_momenta(self):
+        results = self.run_job(self.sequential_job(currents=GAMMA_NAMES, momenta=2))
+        for name, (hadron, line, _) in CASES.items():
+            entry = results["correlators"][f"c_{name}"]
+            self.assertEqual((entry["source"], entry["source_time"], entry["sink_time"], entry["sink_momentum"]),
+                             (list(SITE), SITE[3], SINK, MOMENTUM))
+            self.assertEqual(entry["hadron"]["type"], hadron["type"])
+            quark, back = (self.saved_propagator(results, "out", f"{one}.lime") for one in (line, name))
+            scale = (np.abs(quark) * np.abs(back)).sum(axis=tuple(range(1, 8)))
+            self.assertEqual(list(entry["channels"]), GAMMA_NAMES)
+            for current, channel in entry["channels"].items():
+                self.assertEqual(len(channel["correlators"]), 19)
+                for correlator in channel["correlators"][::5]:
+                    phase = phases(DIMS, correlator["momentum"], SITE).conj()
+                    expected = correlator_tests.meson(quark, back, gamma(current), np.eye(4), phase)
+                    self.assertLess(np.max(np.abs(value(correlator) - expected) / scale), 1e-12, (name, current))
+
+    def test_a_source_from_a_file(self):
+        """A propagator as a source: the same as to solve for its columns."""
+        first = self.run_job(self.job(LIGHT, HEAVY))
+        again = {"type": "file", "file": "out/q.lime", "site": list(SITE)}
+        job = self.job(LIGHT, HEAVY, propagator("twice", HEAVY, again))
+        sequence = self.run_job(job, out="again")
+        # D(x, y) Q(y) summed over y, from either side: (M_d^-1 M_q^-1) = (M_q^-1 - M_d^-1) / (m_d - m_q)
+        light, heavy, twice = (self.saved_propagator(sequence, "again", f"{name}.lime") for name in ("q", "d", "twice"))
+        expected = (light - heavy) / (HEAVY - LIGHT)
+        self.assertLess(np.abs(twice - expected).max(), 1e-11 * np.abs(expected).max())
+        self.assertEqual(first["correlators"], {})
+
+    def test_a_job_runs_again(self):
+        job = self.sequential_job(currents=["gt"])
+        first = self.run_job(job)["correlators"]
+        self.assertEqual(self.run_job(job)["correlators"], first)
+        job["run"].append({"task": "three_point", "name": "more", "from": "q", "sequential": "up", "currents": ["gt"]})
+        self.assertEqual(self.run_job(job, "--threads", "2", out="two")["correlators"]["more"], first["c_up"])
+
+    def test_bad_jobs(self):
+        good = sequential("s", LIGHT, "q", "meson")
+        elsewhere = propagator("e", LIGHT, {"type": "point", "site": [0, 0, 0, 0]})
+        three = {"task": "three_point", "from": "q", "sequential": "s"}
+        for tasks, words in (
+                ([sequential("s", LIGHT, "nobody", "meson")], "'source.from' must name an earlier propagator task, got 'nobody'"),
+                ([sequential("s", LIGHT, "q", "nucleon")], "quark"),
+                ([elsewhere, sequential("s", LIGHT, "q", {"type": "nucleon", "quark": "u", "other": "e"})],
+                 "'source.hadron.other' must name a propagator from the same source"),
+                ([{**good, "source": {**good["source"], "time": 8}}], r"'source.time' must be >= 0 and < 8"),
+                ([good, {**three, "sequential": "d"}], "must name a propagator whose source is sequential; that of 'd' is point"),
+                ([elsewhere, good, {**three, "from": "e"}], "'from' must name a propagator from the same source as 'q'"),
+                ([good, {**three, "currents": ["g6"]}], "must be one of 1, g5"),
+                ([propagator("f", LIGHT, {"type": "file", "file": "none.lime", "site": [0, 0, 0, 0]})], "'source.file': .*none.lime")):
+            process = self.call("check", self.write_job(self.job(LIGHT, HEAVY, *tasks)))
+            self.assertEqual(process.returncode, 1, words)
+            self.assertRegex(process.stderr, rf"job.yaml:\d+:\d+: .*{words}")
+
+
+if __name__ == "__main__":
+    sys.exit(harness.main(sys.modules[__name__]))
