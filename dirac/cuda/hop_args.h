@@ -146,7 +146,8 @@ struct CudaPackKernel {
   const void* function;
 };
 
-/// The kernel of site-local terms alone, laid out as that at edges, a block of edge_threads sites for each call. out = R z of CudaHopListArgs.
+/// The kernel of site-local terms alone, laid out as that at edges, a block of edge_threads sites for each call. out =
+/// R z of CudaHopListArgs.
 struct CudaLocalKernel {
   const void* function;
 };
