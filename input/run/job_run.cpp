@@ -38,6 +38,10 @@ bool says_not_converged(const Json& result) {
   return found != result.end() && found->is_boolean() && !found->get<bool>();
 }
 
+bool uses(const TaskSpec& task, const std::string& name) {
+  return std::find(task.uses.begin(), task.uses.end(), name) != task.uses.end();
+}
+
 /// What a deflation space depends on besides the links.
 Json deflated_system(const TaskSpec& task) {
   Json solver = to_json(*task.solver);
@@ -119,9 +123,13 @@ void JobRun::warn(const std::string& text) {
 }
 
 bool JobRun::used_after(const std::string& name, std::size_t position) const {
-  return std::any_of(job_.run.begin() + std::ptrdiff_t(position), job_.run.end(), [&](const TaskSpec& later) {
-    return std::find(later.uses.begin(), later.uses.end(), name) != later.uses.end();
-  });
+  return std::any_of(job_.run.begin() + std::ptrdiff_t(position), job_.run.end(),
+                     [&](const TaskSpec& later) { return uses(later, name); });
+}
+
+bool JobRun::used_later(const TaskSpec& task) const {
+  return used_after(task.name, position_) || std::any_of(brought_back_.begin(), brought_back_.end(),
+                                                         [&](const TaskSpec* one) { return uses(*one, task.name); });
 }
 
 const LoadedGauge& JobRun::gauge() const {
@@ -225,15 +233,22 @@ Json JobRun::memory_json() const {
 }
 
 const SolvedPropagator& JobRun::propagator(const std::string& name) {
-  if (!kept_.contains(name)) {
-    const TaskSpec& task = spec(name);
-    if (!task.entry->restore || !task.entry->restore(*this, task)) {
-      log().info("{}: already done, but not saved in double precision: solving again", name);
-      do_again(task);
-    }
-  }
+  if (!kept_.contains(name)) bring_back(spec(name));
+  const auto found = kept_.find(name);
+  if (found == kept_.end())
+    throw Error(ErrorCode::internal, fmt::format("the task '{}' was done again and has kept no propagator", name));
   in_use_ = name;
-  return kept_.at(name);
+  return found->second;
+}
+
+void JobRun::bring_back(const TaskSpec& task) {
+  brought_back_.push_back(&task);
+  if (!task.entry->restore || !task.entry->restore(*this, task)) {
+    log().info("{}: already done, but not saved in double precision: solving again", task.name);
+    do_again(task);
+  }
+  brought_back_.pop_back();
+  std::erase_if(kept_, [&](const auto& kept) { return !used_later(spec(kept.first)); });  // what it was made of
 }
 
 Json JobRun::unfinished(const TaskSpec& task, Threads threads) {

@@ -62,8 +62,9 @@ class JobRun {
   /// Time counts as the phase's as long as what this gives lives.
   [[nodiscard]] JobClock::Span count(Phase phase) { return {clock_, phase, backend_}; }
 
-  /// Whether a later task uses the propagator of this one.
-  bool used_later(const TaskSpec& task) const { return used_after(task.name, position_); }
+  /// Whether a later task uses the propagator of this one, or one of those that are being done again for the task at
+  /// hand does.
+  bool used_later(const TaskSpec& task) const;
   /// Whether a propagator whose columns take `bytes` can stay on the backend, beside those of later tasks that will be
   /// kept together with it. To be asked when everything else that its task needs is there.
   bool stays_on_backend(const TaskSpec& task, std::size_t bytes) const;
@@ -76,7 +77,7 @@ class JobRun {
   /// of memory it moves to the host.
   void keep(const TaskSpec& task, SolvedPropagator propagator);
   /// The propagator of an earlier task: kept, read back from the file in double precision that it saved, or computed
-  /// again when this run skipped the task.
+  /// again when this run skipped the task, as are then those that it is made of. Until the next call.
   const SolvedPropagator& propagator(const std::string& task);
 
   /// The deflation space that earlier tasks with the operator and solver of this one (but for tolerance and limit of
@@ -106,6 +107,8 @@ class JobRun {
   void say_what_is_done() noexcept;
   /// A task that an earlier run has finished, for what later tasks need of it.
   void do_again(const TaskSpec& task);
+  /// Keeps the propagator of a task that this run skipped.
+  void bring_back(const TaskSpec& task);
   const TaskSpec& spec(const std::string& name) const;
   /// Whether tasks from `position` on work on the links that the task `name` makes.
   bool links_used(const std::string& name, std::size_t position) const;
@@ -148,6 +151,7 @@ class JobRun {
   bool continues_ = false;                   ///< it has taken over what an interrupted run kept
   std::map<std::string, SolvedPropagator> kept_;
   std::vector<std::pair<const TaskSpec*, std::shared_ptr<DeflationSpace>>> low_modes_;  ///< by tasks
+  std::vector<const TaskSpec*> brought_back_;                                           ///< each needs the one after it
   std::string in_use_;                            ///< the kept propagator that the task at hand works on
   std::set<std::string> on_host_;                 ///< propagators that moved to the host
   std::map<std::string, std::size_t> parts_;      ///< bytes of the backend's memory

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <utility>
 
 namespace quadrille {
 
@@ -64,8 +65,13 @@ QuarksOfSlice quarks_at_sink(const Propagator& propagator, const LocalSlice& sli
   Field column(FieldDesc::spinor(slice.lattice, Subset::Full, Precision::Double, setting.links.backend()));
   for (std::size_t k = 0; k < propagator.columns.size(); ++k) {
     convert(column, propagator.columns[k]);
-    if (smearing != nullptr) smearing->apply(column);
-    if (slice.here) read_column(out, slice, column, k, propagator.sink == Propagator::Sink::ukqcd);
+    bool rotate = propagator.sink == Propagator::Sink::ukqcd;
+    if (smearing != nullptr) {
+      // In the basis of files, so that a propagator that comes from one gives the same bits.
+      if (std::exchange(rotate, false)) to_degrand_rossi(column);
+      smearing->apply(column);
+    }
+    if (slice.here) read_column(out, slice, column, k, rotate);
   }
   return out;
 }

@@ -2,6 +2,7 @@
 """Three-point functions against numpy contractions of the propagators that the same job saves, and against derivatives of
 two-point functions; harness.py says what the environment is."""
 
+import json
 import sys
 
 import numpy as np
@@ -210,10 +211,28 @@ class ThreePoint(ProgramTest):
         self.assertLess(np.abs(twice - expected).max(), 1e-11 * np.abs(expected).max())
         self.assertEqual(first["correlators"], {})
 
-    def test_a_job_runs_again(self):
+    def forget(self, *tasks):
+        """As if the run had been killed before these tasks were finished."""
+        with open(self.path("out/restart.json"), "a") as stream:
+            stream.write(json.dumps({"tasks": dict.fromkeys(tasks)}) + "\n")
+
+    def test_a_killed_job_goes_on(self):
+        """Where nothing is saved, the quarks that a sequential source is made of are solved for again as well."""
+        for saved in (False, True):
+            job = self.sequential_job(currents=["gt"])
+            for task in job["run"] if not saved else []:
+                task.pop("save", None)
+            out = self.run_job(job, "--force")
+            first = out["correlators"]
+            for forgotten in (["c_up"], ["c_down", "c_negative"], ["meson", "c_meson"], ["d", "c_nr"]):
+                self.forget(*forgotten)
+                again = self.run_job(job)
+                self.assertEqual(again["correlators"], first, forgotten)
+                self.assertEqual(len(again["solves"]), len(out["solves"]))
+
+    def test_another_number_of_threads(self):
         job = self.sequential_job(currents=["gt"])
         first = self.run_job(job)["correlators"]
-        self.assertEqual(self.run_job(job)["correlators"], first)
         job["run"].append({"task": "three_point", "name": "more", "from": "q", "sequential": "up", "currents": ["gt"]})
         self.assertEqual(self.run_job(job, "--threads", "2", out="two")["correlators"]["more"], first["c_up"])
 
