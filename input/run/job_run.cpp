@@ -42,6 +42,17 @@ bool uses(const TaskSpec& task, const std::string& name) {
   return std::find(task.uses.begin(), task.uses.end(), name) != task.uses.end();
 }
 
+/// Sizes and times of the files that a task reads.
+Json file_states(const TaskSpec& task) {
+  Json files = Json::array();
+  for (const std::filesystem::path& file : input_files(task)) {
+    std::error_code failed;
+    files.push_back({std::filesystem::file_size(file, failed),
+                     std::filesystem::last_write_time(file, failed).time_since_epoch().count()});
+  }
+  return files;
+}
+
 /// What a deflation space depends on besides the links.
 Json deflated_system(const TaskSpec& task) {
   Json solver = to_json(*task.solver);
@@ -70,9 +81,10 @@ const TaskSpec& JobRun::spec(const std::string& name) const {
   return *std::find_if(job_.run.begin(), job_.run.end(), [&](const TaskSpec& task) { return task.name == name; });
 }
 
-bool JobRun::on_made_links(const TaskSpec& task) const {
-  return !task.links_from.empty() || std::any_of(task.uses.begin(), task.uses.end(),
-                                                 [&](const std::string& name) { return on_made_links(spec(name)); });
+bool JobRun::depends_on_more(const TaskSpec& task) const {
+  return !task.links_from.empty() || !input_files(task).empty() ||
+         std::any_of(task.uses.begin(), task.uses.end(),
+                     [&](const std::string& name) { return depends_on_more(spec(name)); });
 }
 
 std::string JobRun::key_of(const TaskSpec& task, bool extends) const {
@@ -90,25 +102,23 @@ std::string JobRun::key_of(const TaskSpec& task, bool extends) const {
     key["links"] = maker->data_hash;
   }
   for (const std::string& name : task.uses) {
-    if (!on_made_links(spec(name))) continue;
+    if (!depends_on_more(spec(name))) continue;
     key["uses"].push_back(key_of(spec(name)));
     if (key["uses"].back() == "") return {};
   }
-  if (task.entry->module != nullptr) key["module"] = module_state(task);
+  if (task.entry->module != nullptr) {
+    key["module"] = module_state(task);
+  } else if (const Json files = file_states(task); !files.empty()) {
+    key["files"] = files;
+  }
   return json_hash(key);
 }
 
 Json JobRun::module_state(const TaskSpec& task) const {
   const quadrille_module& module = task.entry->module->descriptor;
-  Json files = Json::array();
-  for (const std::filesystem::path& file : input_files(task)) {
-    std::error_code failed;
-    files.push_back({std::filesystem::file_size(file, failed),
-                     std::filesystem::last_write_time(file, failed).time_since_epoch().count()});
-  }
   // That of the program itself does not count: what an earlier build finished is not done again.
   const char* build = task.entry->module->file.empty() ? "" : module.build_id;
-  return {{"name", module.name}, {"version", module.version}, {"build_id", build}, {"files", files}};
+  return {{"name", module.name}, {"version", module.version}, {"build_id", build}, {"files", file_states(task)}};
 }
 
 void JobRun::add_solve(const Json& solve) {

@@ -128,7 +128,9 @@ class JobRun {
   void remove_leftover_states() const;
   /// Empty for a task on links that are yet to be made. `extends` false: the same for a task that is extended.
   std::string key_of(const TaskSpec& task, bool extends = true) const;
-  bool on_made_links(const TaskSpec& task) const;
+  /// Whether more than the job and its links decides the outcome of a task: links that others make, files that it or
+  /// those that it uses read.
+  bool depends_on_more(const TaskSpec& task) const;
   /// What besides the job decides the outcome of a module's task: the module, and sizes and times of the files it
   /// reads.
   nlohmann::ordered_json module_state(const TaskSpec& task) const;
