@@ -3,6 +3,7 @@
 two-point functions; harness.py says what the environment is."""
 
 import json
+import shutil
 import sys
 
 import numpy as np
@@ -210,6 +211,53 @@ class ThreePoint(ProgramTest):
         expected = (light - heavy) / (HEAVY - LIGHT)
         self.assertLess(np.abs(twice - expected).max(), 1e-11 * np.abs(expected).max())
         self.assertEqual(first["correlators"], {})
+
+    def test_quarks_without_a_solution(self):
+        """What is made of them is left out, with a warning; the rest of the job is done, as of any job in an ensemble."""
+        job = self.sequential_job(currents=["gt"])
+        for task in job["run"]:
+            task.pop("save", None)
+        good = self.run_job(job, out="good")["correlators"]
+        job["run"][1]["solver"] = {**job["solver"], "max_iterations": 2}  # the quark d
+        alone = self.run_job(job, status=3)
+        self.forget("c_meson", "c_up", "c_nr")
+        again = self.run_job(job, status=3)
+        links = {"gauge": {**job["gauge"], "save": {"file": "links.lime", "precision": "double"}}, "run": []}
+        self.run_job(links, out="links")
+        chain = self.run_job({**job, "gauge": {"files": ["links/links.lime"]}, "ensemble": {"on_error": "continue"}}, out="chain",
+                             status=3)
+        self.assertEqual([entry["state"] for entry in chain["configurations"]], ["done"])
+        for results in (alone, again, self.read_results("chain/configurations/links.lime")):
+            for name in CASES:  # each has a quark d
+                for channel in results["correlators"][f"c_{name}"]["channels"].values():
+                    self.assertEqual(channel["correlators"][0]["re"], [None] * DIMS[3])
+                self.assertEqual(list(good[f"c_{name}"]), list(results["correlators"][f"c_{name}"]))
+                solves = [solve for solve in results["solves"] if solve["task"] == name]
+                self.assertEqual(len(solves), 12)
+                self.assertFalse(any(solve["converged"] for solve in solves))
+            for name, of in (("meson", "d"), ("up", "d")):
+                self.assertIn(f"{name}: no solve, no correlator: '{of}', which the source is made of, has no solution",
+                              results["warnings"])
+
+    def test_a_changed_file_of_a_source(self):
+        """What was solved from the file, and what is made of that, is done again; nothing else."""
+        self.run_job(self.job(LIGHT, HEAVY), out="made")
+        shutil.copy(self.path("made/q.lime"), self.path("source.lime"))
+        pion = lambda name: {"task": "mesons", "name": f"pion_{name}", "from": name}
+        job = self.job(LIGHT, HEAVY, propagator("f", HEAVY, {"type": "file", "file": "source.lime", "site": list(SITE)}),
+                       pion("f"), pion("d"))
+        first = self.run_job(job)["correlators"]
+        shutil.copy(self.path("made/d.lime"), self.path("source.lime"))
+        again = self.call("run", self.path("job.yaml"), "--out", self.path("out"))
+        self.assertEqual(again.returncode, 0, again.stderr)
+        for name in ("q", "d", "pion_d"):
+            self.assertIn(f"{name}: already done, skipped", again.stderr)
+        for name in ("f", "pion_f"):
+            self.assertNotIn(f"{name}: already done", again.stderr)
+        found = self.read_results()["correlators"]
+        self.assertEqual(found["pion_d"], first["pion_d"])
+        self.assertNotEqual(found["pion_f"]["pion"], first["pion_f"]["pion"])
+        self.assertEqual(found, self.run_job(job, out="fresh")["correlators"])
 
     def forget(self, *tasks):
         """As if the run had been killed before these tasks were finished."""

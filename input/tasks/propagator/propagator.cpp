@@ -90,25 +90,27 @@ void warn_of_failures(JobRun& job, const TaskSpec& task, const Failures& failure
                        fmt::join(lacking, ", "), failures.begin()->second));
 }
 
+SolveLabel label_of(const TaskSpec& task, const EvenOddSystem& system, int column, int at_once) {
+  return {task.name, column / 3, column % 3, system.dirac().mass(), system.dirac().kappa(), system.form(), at_once};
+}
+
 /// Puts the solve of a column into the record, with the kernels of the `at_once` solves that it was one of. Of a second
 /// attempt iterations and seconds include the first.
 void record_solve(JobRun& job, const TaskSpec& task, const SystemSolver& solver, const EvenOddSystem& system,
                   int column, SolveReport report, int at_once, const std::vector<KernelRecord>& kernels,
                   Failures& failures) {
-  const int spin = column / 3, color = column % 3;
   Json& solves = job.record().solves;
   const bool again = std::size_t(column) < solves.size();
   if (again) {
     report.iterations += solves[std::size_t(column)].at("iterations").get<int>();
     report.seconds += solves[std::size_t(column)].at("seconds").get<double>();
   }
-  const SolveLabel label{task.name, spin, color, system.dirac().mass(), system.dirac().kappa(), system.form(), at_once};
-  Json entry = solve_json(label, solver.spec(), report, kernels);
+  Json entry = solve_json(label_of(task, system, column, at_once), solver.spec(), report, kernels);
   (again ? solves[std::size_t(column)] : solves.emplace_back()) = std::move(entry);
   failures.erase(column);
   if (report.converged) return;
   failures[column] =
-      fmt::format("spin {}, color {}: {} ({})", spin, color, report.message, to_string(report.stop_reason));
+      fmt::format("spin {}, color {}: {} ({})", column / 3, column % 3, report.message, to_string(report.stop_reason));
 }
 
 /// Solves for columns at once and puts the solves into the record; gives the solutions.
@@ -286,7 +288,35 @@ void log_solves(JobRun& job, const TaskSpec& task) {
   if (const std::string unused = unused_words(*task.solver); !unused.empty()) job.warn(unused);
 }
 
+/// Of the propagators that the source is made of the first without a solution; empty where there is none.
+std::string unsolved_quark(JobRun& job, const TaskSpec& task) {
+  const auto found = std::find_if(task.uses.begin(), task.uses.end(),
+                                  [&](const std::string& name) { return job.propagator(name).unsolved > 0; });
+  return found == task.uses.end() ? "" : *found;
+}
+
+/// Solves that are not begun, as their source has no numbers.
+void leave_unsolved(JobRun& job, const TaskSpec& task, const std::string& quark) {
+  const SolverSpec spec = solver_spec(*task.solver);
+  const EvenOddSystem system(find_operator(task.op->text("type")).make(job.gauge().links, *task.op),
+                             spec.preconditioning);
+  SolveReport none;
+  none.stop_reason = StopReason::not_finite;
+  for (int column = 0; column < Propagator::size; ++column) {
+    Json& entry = job.record().solves.emplace_back(solve_json(label_of(task, system, column, 0), spec, none, {}));
+    entry["residual"] = nullptr;
+  }
+  job.warn(fmt::format("no solve{}{}: '{}', which the source is made of, has no solution",
+                       task.parameters->has("save") ? ", no propagator file" : "",
+                       job.used_later(task) ? ", no correlator" : "", quark));
+  if (!job.used_later(task)) return;
+  Propagator propagator = make_propagator(system.full_desc(), Propagator::Sink::ukqcd);
+  for (Field& column : propagator.columns) blas::scale(std::nan(""), column);
+  job.keep(task, {std::move(propagator), source_position(job.job(), task), Propagator::size});
+}
+
 void run_propagator(JobRun& job, const TaskSpec& task) {
+  if (const std::string quark = unsolved_quark(job, task); !quark.empty()) return leave_unsolved(job, task, quark);
   double mass = 0;
   Failures failures;
   std::shared_ptr<DeflationSpace> low_modes;
