@@ -59,7 +59,8 @@ SourceEntry noise_source() {
                              .default_text = "1",
                              .minimum = 0},
                             momentum_parameter()};
-  entry.check = check_time;
+  entry.baryons = false;
+  entry.check = check_time_slice;
   entry.maker = noise_maker;
   entry.position = time_slice_position;
   return entry;

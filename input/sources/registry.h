@@ -34,6 +34,8 @@ struct SourceEntry {
   /// Parameters that name earlier propagator tasks, "from" or "hadron.other" in a group; correlators are counted from
   /// the source of the first.
   std::vector<std::string> references = {};
+  /// Whether three quarks from it make a baryon: not those of noise, which average to zero.
+  bool baryons = true;
   /// Throws (invalid_input, with the place in the job) when the source does not fit a lattice of `dims`.
   void (*check)(const Parameters& source, const Dims& dims, const std::filesystem::path& job_folder);
   /// `smearing`, null if there is none, is also applied to what this makes: a sequential source smears quarks with it.

@@ -206,8 +206,8 @@ SourceEntry sequential_source() {
   entry.table.help =
       "a hadron at the sink without one of its quarks, exp(i p (x - x0)) g5 W(x)^+ g5 on a time slice, where the "
       "hadron's correlator is the sum of exp(-i p (x - x0)) tr[W(x) S(x)] over that quark's line S: the task "
-      "three_point "
-      "joins the propagator from it to S. Its operator must be that of S, with twisted mass and chemical potential "
+      "three_point joins the propagator from it to S. Its operator must be that of S, with twisted mass and chemical "
+      "potential "
       "reversed. `smearing` smears the quarks at the sink. Martinelli and Sachrajda, Nucl. Phys. B 316 (1989) 355";
   entry.table.parameters = {
       {.name = "from",
@@ -217,7 +217,8 @@ SourceEntry sequential_source() {
       time_parameter("the time slice of the sink, counted from 0"),
       momentum_parameter("whole numbers n for x, y, z: the momentum p = 2 pi n / L of the hadron at the sink")};
   entry.references = {"from", "hadron.other"};
-  entry.check = check_time;
+  entry.baryons = false;
+  entry.check = check_time_slice;
   entry.maker = sequential_maker;
   entry.position = time_slice_position;
   return entry;

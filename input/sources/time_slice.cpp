@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include <cstdlib>
+
 namespace quadrille {
 
 Parameter time_parameter(const std::string& help) {
@@ -27,7 +29,24 @@ Parameter momentum_parameter(const std::string& help) {
   return momentum;
 }
 
-void check_time(const Parameters& source, const Dims& dims, const std::filesystem::path&) {
+namespace {
+
+void check_momentum(const Parameters& source, const Dims& dims) {
+  const std::vector<std::int64_t> n = source.integer_list("momentum");
+  for (std::size_t mu = 0; mu < n.size(); ++mu) {
+    if (2 * std::abs(n[mu]) <= dims[mu]) continue;
+    throw Error(
+        ErrorCode::invalid_input,
+        fmt::format("'source.momentum[{}]' must be >= {} and <= {}, half of the extent {} of this lattice, got {}", mu,
+                    -(dims[mu] / 2), dims[mu] / 2, dims[mu], n[mu]),
+        source.where("momentum"));
+  }
+}
+
+}  // namespace
+
+void check_time_slice(const Parameters& source, const Dims& dims, const std::filesystem::path&) {
+  check_momentum(source, dims);
   const std::int64_t time = source.integer("time");
   if (time < dims[3]) return;
   throw Error(ErrorCode::invalid_input,

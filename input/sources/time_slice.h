@@ -15,8 +15,9 @@ Parameter time_parameter(const std::string& help = "the time slice of the source
 Parameter momentum_parameter(
     const std::string& help = "whole numbers n for x, y, z: the source has the phase exp(2 pi i n x / L)");
 
-/// ErrorCode::invalid_input with the place of `time` when the lattice has no such slice.
-void check_time(const Parameters& source, const Dims& dims, const std::filesystem::path& job_folder);
+/// ErrorCode::invalid_input with the place of `time` or `momentum` when the lattice has no such slice, or when the
+/// momentum is that of a smaller n.
+void check_time_slice(const Parameters& source, const Dims& dims, const std::filesystem::path& job_folder);
 
 /// The slice, with 0 for x, y, z: from there the phases of correlators are counted.
 Dims time_slice_position(const Parameters& source);

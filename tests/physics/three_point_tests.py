@@ -24,6 +24,15 @@ def operator(mass):
     return {"type": "wilson", "mass": mass, "boundary": ["periodic", {"phase": 0.3}, "periodic", "antiperiodic"]}
 
 
+def twisted(job):
+    """The same with a twisted mass and a chemical potential, reversed behind the current."""
+    for task in job["run"]:
+        if "operator" in task:
+            sign = -1 if task["source"]["type"] == "sequential" else 1
+            task["operator"].update(type="twisted_mass", mu=0.2 * sign, chemical_potential=0.1 * sign)
+    return job
+
+
 def propagator(name, mass, source, save=True):
     task = {"task": "propagator", "name": name, "operator": operator(mass), "source": source}
     return {**task, "save": {"file": f"{name}.lime", "precision": "double"}} if save else task
@@ -138,10 +147,10 @@ class ThreePoint(ProgramTest):
             run.append({"task": "three_point", "name": f"c_{name}", "from": line, "sequential": name, **more})
         return self.job(LIGHT, HEAVY, *run)
 
-    def two_points(self, light, heavy):
+    def two_points(self, light, heavy, change):
         """Of each case, at the sink with MOMENTUM, from propagators that the program saves."""
         out = f"{light}_{heavy}"
-        results = self.run_job(self.job(light, heavy), out=out)
+        results = self.run_job(change(self.job(light, heavy)), "--force", out=out)
         links = self.links()
         quarks = {}
         for name in "qd":
@@ -161,10 +170,10 @@ class ThreePoint(ProgramTest):
             found[name] = (phase * local).sum(axis=(1, 2, 3))[SINK]
         return found
 
-    def derivatives(self, change):
-        """dC/dm of each case to fourth order; change(step) gives the two masses."""
+    def derivatives(self, masses, change):
+        """dC/dm of each case to fourth order; masses(step) gives the two."""
         step = 0.01
-        at = {k: self.two_points(*change(k * step)) for k in (-2, -1, 1, 2)}
+        at = {k: self.two_points(*masses(k * step), change) for k in (-2, -1, 1, 2)}
         return {name: (8 * (at[1][name] - at[-1][name]) - (at[2][name] - at[-2][name])) / (12 * step) for name in CASES}
 
     def links(self):
@@ -172,16 +181,71 @@ class ThreePoint(ProgramTest):
                                 "run": []}, out="links")
         return lime_files.read_gauge(self.path("links/links.lime"))[0]
 
-    def test_the_scalar_current_is_minus_the_derivative_by_the_mass(self):
+    def check_scalar_current(self, change):
         """sum_y S(x, y) S(y, x0) = -dS/dm, so that the currents 1 of all times add up to that of the correlator."""
-        found = self.run_job(self.sequential_job(currents=["1"]))["correlators"]
-        expected = {"q": self.derivatives(lambda step: (LIGHT + step, HEAVY)),
-                    "d": self.derivatives(lambda step: (LIGHT, HEAVY + step))}
+        found = self.run_job(change(self.sequential_job(currents=["1"])))["correlators"]
+        expected = {"q": self.derivatives(lambda step: (LIGHT + step, HEAVY), change),
+                    "d": self.derivatives(lambda step: (LIGHT, HEAVY + step), change)}
         for name, (_, line, _) in CASES.items():
-            total = value(found[f"c_{name}"]["channels"]["1"]["correlators"][0]).sum()
-            deviation = abs(total / -expected[line][name] - 1)
+            terms = value(found[f"c_{name}"]["channels"]["1"]["correlators"][0])
+            deviation = abs(terms.sum() + expected[line][name]) / np.abs(terms).sum()
             print(f"{name}: {deviation:.1e}")
             self.assertLess(deviation, 1e-5, name)
+
+    def test_the_scalar_current_is_minus_the_derivative_by_the_mass(self):
+        self.check_scalar_current(lambda job: job)
+
+    def test_twisted_mass_and_chemical_potential_are_reversed(self):
+        self.check_scalar_current(twisted)
+
+    def test_charges_of_heavy_quarks(self):
+        """Without gauge field, of quarks that stay where they are: those of SU(6)."""
+        at_0, sink = {"type": "point", "site": [0, 0, 0, 0]}, 3  # nearer than by way of the edge
+        mass = 96.0
+        hadron = {"type": "nucleon", "polarization": "mixed"}
+        run = [propagator("q", mass, at_0, False), {"task": "baryons", "name": "c2", "from": "q"}]
+        for quark in "ud":
+            run.append(propagator(quark, mass, {"type": "sequential", "from": "q", "time": sink, "hadron": {**hadron, "quark": quark}},
+                                  False))
+            run.append({"task": "three_point", "name": f"c_{quark}", "from": "q", "sequential": quark, "currents": ["gt", "gzg5"]})
+        job = {"gauge": {"start": "cold", "dims": list(DIMS)}, "solver": uniform(tolerance=1e-14), "run": run}
+        for task in run:
+            if "operator" in task:
+                task["operator"]["boundary"] = ["periodic"] * 4
+        found = self.run_job(job)["correlators"]
+        norm = value(found["c2"]["channels"]["nucleon"]["correlators"][0])[sink] / (mass + 4)  # a bare current splits a line in two
+        for quark, vector, axial in (("u", 2, 4 / 3), ("d", 1, -1 / 3)):
+            channels = found[f"c_{quark}"]["channels"]
+            charge, spin = (value(channels[name]["correlators"][0])[1] / norm for name in ("gt", "gzg5"))
+            print(quark, charge, spin)
+            self.assertLess(abs(charge - vector), 0.01)
+            self.assertLess(abs(spin - 1j * axial), 0.01)
+
+    def test_the_other_quark_is_like_the_first(self):
+        hadron = {"type": "nucleon", "quark": "u"}
+        job = self.job(LIGHT, HEAVY, sequential("a", LIGHT, "q", hadron), sequential("b", LIGHT, "q", {**hadron, "other": "q"}),
+                       *({"task": "three_point", "name": f"c_{one}", "from": "q", "sequential": one} for one in "ab"))
+        found = self.run_job(job)["correlators"]
+        self.assertEqual(found["c_a"]["channels"], found["c_b"]["channels"])
+
+    def test_what_is_unusual_is_said(self):
+        nucleon = {"type": "nucleon", "quark": "d", "other": "d"}
+        here = sequential("here", HEAVY, "q", "meson")
+        here["source"]["time"] = SITE[3]
+        smear = {"task": "smear", "type": "stout", "rho": 0.1, "steps": 1}
+        late = propagator("late", LIGHT, self.POINT)
+        job = self.job(LIGHT, HEAVY, sequential("s", HEAVY, "q", nucleon), here,
+                       {"task": "three_point", "name": "c", "from": "q", "sequential": "s"}, smear, late,
+                       sequential("mixed", LIGHT, "q", "meson"), {"task": "mesons", "name": "m", "from": "q", "antiquark": "late"})
+        warnings = self.run_job(job)["warnings"]
+        for words in (f"c: the current changes the flavour: the mass of 'q' is {LIGHT}, that of 's' {HEAVY}",
+                      "c: the hadron at the sink lacks a quark with the operator of 'd', and the current is on 'q', which has "
+                      "another one",
+                      f"here: the sink is at the time of the source, {SITE[3]}",
+                      "mixed: the quark 'q' of the hadron is on other links than this propagator",
+                      "m: the propagators 'q' and 'late' are on different links"):
+            self.assertIn(words, warnings)
+        self.assertEqual([one for one in self.run_job(self.sequential_job(), out="usual")["warnings"]], [])
 
     def test_all_currents_and_momenta(self):
         results = self.run_job(self.sequential_job(currents=GAMMA_NAMES, momenta=2))
@@ -288,9 +352,31 @@ class ThreePoint(ProgramTest):
         good = sequential("s", LIGHT, "q", "meson")
         elsewhere = propagator("e", LIGHT, {"type": "point", "site": [0, 0, 0, 0]})
         three = {"task": "three_point", "from": "q", "sequential": "s"}
+        smear = {"task": "smear", "type": "stout", "rho": 0.1, "steps": 1}
+        phase = {**good, "operator": {**good["operator"], "boundary": ["periodic"] * 4}}
+        same = twisted(self.job(LIGHT, HEAVY, good))["run"]
+        same[2]["operator"]["mu"] = 0.2
+        nucleon = {"type": "nucleon", "quark": "u"}
+        noise = propagator("n", LIGHT, {"type": "noise", "time": 5})
+        self.run_job({"gauge": {"start": "cold", "dims": [4, 4, 4, 4]}, "solver": uniform(),
+                      "run": [propagator("q", LIGHT, {"type": "point", "site": [0, 0, 0, 0]})]}, out="other")
+        process = self.call("check", self.write_job({**self.job(LIGHT, HEAVY), "run": [*same, three]}))
+        self.assertEqual(process.returncode, 1)
+        self.assertIn("its 'mu' must be -0.2, got 0.2", process.stderr)
         for tasks, words in (
+                ([phase, three], r"'sequential': the operator of 's' must be that of 'q' with mu and chemical_potential reversed: "
+                                 r"its 'boundary' must be \["),
+                ([smear, good, three], "'sequential': 'q' and 's' must be on the same links, got those of the gauge block and "
+                                       "those of 'smear'"),
+                ([noise, sequential("s", LIGHT, "n", nucleon)], "'source.from' must name quarks that make a nucleon: those of 'n' "
+                                                                "are from a source of the type noise"),
+                ([good, sequential("t", LIGHT, "s", nucleon)], "those of 's' are from a source of the type sequential"),
+                ([{**good, "source": {**good["source"], "momentum": [0, -3, 0]}}],
+                 r"'source.momentum\[1\]' must be >= -2 and <= 2, half of the extent 4 of this lattice, got -3"),
+                ([propagator("f", LIGHT, {"type": "file", "file": "other/q.lime", "site": list(SITE)})],
+                 "'source.file': .*q.lime: this source is on a 4x4x4x4 lattice, not on one of 4x4x6x8"),
                 ([sequential("s", LIGHT, "nobody", "meson")], "'source.from' must name an earlier propagator task, got 'nobody'"),
-                ([sequential("s", LIGHT, "q", "nucleon")], "quark"),
+                ([sequential("s", LIGHT, "q", "nucleon")], "'quark' is missing in hadron nucleon: give one of u, d"),
                 ([elsewhere, sequential("s", LIGHT, "q", {"type": "nucleon", "quark": "u", "other": "e"})],
                  "'source.hadron.other' must name a propagator from the same source"),
                 ([{**good, "source": {**good["source"], "time": 8}}], r"'source.time' must be >= 0 and < 8"),

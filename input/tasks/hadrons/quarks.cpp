@@ -14,6 +14,11 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* sink_smearing = "sink_smearing";
 
+void warn_of_other_links(JobRun& job, const std::string& one, const std::string& other) {
+  if (find_task(job.job(), one).links_from != find_task(job.job(), other).links_from)
+    job.warn(fmt::format("the propagators '{}' and '{}' are on different links", one, other));
+}
+
 }  // namespace
 
 Parameter sink_smearing_parameter() {
@@ -46,6 +51,7 @@ HadronQuarks::HadronQuarks(JobRun& job, const TaskSpec& task, const std::string&
     if (solved_ && contracted) first_.emplace(propagator.field, sink.get());
   }
   if (!two) return;
+  warn_of_other_links(job, parameters.text("from"), parameters.text(second));
   const SolvedPropagator& propagator = job.propagator(parameters.text(second));  // the first may leave the backend
   const JobClock::Span contracting = job.count(Phase::contractions);
   solved_ = solved_ && propagator.unsolved == 0;

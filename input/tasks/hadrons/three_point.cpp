@@ -5,6 +5,7 @@
 #include "input/job/document.h"
 #include "input/job/job.h"
 #include "input/run/job_run.h"
+#include "input/tasks/hadrons/quark_line.h"
 #include "input/tasks/hadrons/quarks.h"
 #include "input/tasks/propagator/source_place.h"
 
@@ -36,6 +37,8 @@ void check_three_point_used(const TaskSpec& task, const Job& job, std::vector<Er
         fmt::format("'from' must name a propagator from the same source as '{}', which the sequential source of "
                     "'{}' is made of",
                     sink.text("from"), task.parameters->text("sequential")));
+  const std::string problem = problem_of_line(job, task.parameters->text("from"), task.parameters->text("sequential"));
+  if (!problem.empty()) add("sequential", "'sequential': " + problem);
 }
 
 /// tr[G S g5 X^+ g5] is what mesons have, with X in the place of the antiquark.
@@ -53,6 +56,9 @@ void run_three_point(JobRun& job, const TaskSpec& task) {
   const std::vector<std::string> currents = task.parameters->text_list("currents");
   const std::vector<Momentum> momenta = momenta_of(*task.parameters);
   const Parameters& sink = sink_of(task, job.job());
+  for (const std::string& what :
+       unusual_in_line(job.job(), task.parameters->text("from"), task.parameters->text("sequential")))
+    job.warn(what);
   const HadronQuarks quarks(job, task, "sequential", true);
   const JobClock::Span contracting = job.count(Phase::contractions);
   std::optional<SpaceSums> sums;
@@ -81,8 +87,7 @@ TaskEntry three_point_task() {
   entry.table.name = "task three_point";
   entry.table.help =
       "correlators of a hadron at the source, a local current qbar G q at t, and the hadron at the sink: C(q, t) = "
-      "sum_y "
-      "exp(i q (y - x0)) tr[G S(y) g5 X(y)^+ g5] with S the quark from the source x0 and X the propagator from a "
+      "sum_y exp(i q (y - x0)) tr[G S(y) g5 X(y)^+ g5] with S the quark from the source x0 and X the propagator from a "
       "sequential source at the sink of momentum p', so that the hadron comes with p' - q; connected, not renormalised";
   Parameter currents;
   currents.name = "currents";

@@ -16,6 +16,7 @@
 #include "input/tasks/at_once.h"
 #include "input/tasks/checks.h"
 #include "input/tasks/propagator/low_modes.h"
+#include "input/tasks/propagator/quarks_of_source.h"
 #include "input/tasks/propagator/source_place.h"
 #include "input/tasks/propagator/unfinished_propagator.h"
 #include "input/tasks/solve_report.h"
@@ -42,16 +43,6 @@ void check_propagator(const TaskSpec& task, const Dims& dims, std::vector<Error>
   gather(errors, [&] { (void)solver_spec(*task.solver); });
   gather(errors, [&] { (void)batch_of(*task.parameters); });
   check_low_modes(task, dims, errors);
-}
-
-void check_propagator_used(const TaskSpec& task, const Job& job, std::vector<Error>& errors) {
-  const Parameters& source = task.parameters->group("source");
-  if (!source.has("hadron") || !source.group("hadron").has("other")) return;
-  const Parameters& hadron = source.group("hadron");
-  if (same_source(job, source.text("from"), hadron.text("other"))) return;
-  errors.emplace_back(ErrorCode::invalid_input,
-                      "'source.hadron.other' must name a propagator from the same source as 'source.from'",
-                      hadron.where("other"));
 }
 
 std::vector<TaskReference> references_of_sources() {
@@ -288,13 +279,6 @@ void log_solves(JobRun& job, const TaskSpec& task) {
   if (const std::string unused = unused_words(*task.solver); !unused.empty()) job.warn(unused);
 }
 
-/// Of the propagators that the source is made of the first without a solution; empty where there is none.
-std::string unsolved_quark(JobRun& job, const TaskSpec& task) {
-  const auto found = std::find_if(task.uses.begin(), task.uses.end(),
-                                  [&](const std::string& name) { return job.propagator(name).unsolved > 0; });
-  return found == task.uses.end() ? "" : *found;
-}
-
 /// Solves that are not begun, as their source has no numbers.
 void leave_unsolved(JobRun& job, const TaskSpec& task, const std::string& quark) {
   const SolverSpec spec = solver_spec(*task.solver);
@@ -316,6 +300,7 @@ void leave_unsolved(JobRun& job, const TaskSpec& task, const std::string& quark)
 }
 
 void run_propagator(JobRun& job, const TaskSpec& task) {
+  warn_of_hadron(job, task);
   if (const std::string quark = unsolved_quark(job, task); !quark.empty()) return leave_unsolved(job, task, quark);
   double mass = 0;
   Failures failures;
@@ -389,7 +374,7 @@ TaskEntry propagator_task() {
   entry.needs_solver = true;
   entry.references = references_of_sources();
   entry.check = check_propagator;
-  entry.check_used = check_propagator_used;
+  entry.check_used = check_quarks_of_source;
   entry.check_links = check_propagator_links;
   entry.run = run_propagator;
   entry.restore = restore;
