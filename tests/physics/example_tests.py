@@ -46,6 +46,7 @@ REDUCED = {
     "scf_model": (f"run[0].model={MODEL}", f"run[1].model={MODEL}"),
     "shifted_solves": ("operator.kappa=0.125", "run[0].source.count=1"),
     "solver_study": STUDY,
+    "three_point": ("operator.kappa=0.13", "run[2].source.time=3", "run[4].source.time=3"),
 }
 
 

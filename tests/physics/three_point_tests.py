@@ -199,11 +199,14 @@ class ThreePoint(ProgramTest):
         self.check_scalar_current(twisted)
 
     def test_charges_of_heavy_quarks(self):
-        """Without gauge field, of quarks that stay where they are: those of SU(6)."""
-        at_0, sink = {"type": "point", "site": [0, 0, 0, 0]}, 3  # nearer than by way of the edge
+        """Without gauge field, of quarks that stay where they are: those of SU(6), across the edge of the lattice too."""
+        for start, sink, phase in ((0, 3, "periodic"), (6, 1, "antiperiodic")):  # nearer than the other way round
+            self.check_charges({"type": "point", "site": [0, 0, 0, start]}, sink, phase)
+
+    def check_charges(self, at, sink, phase):
         mass = 96.0
         hadron = {"type": "nucleon", "polarization": "mixed"}
-        run = [propagator("q", mass, at_0, False), {"task": "baryons", "name": "c2", "from": "q"}]
+        run = [propagator("q", mass, at, False), {"task": "baryons", "name": "c2", "from": "q"}]
         for quark in "ud":
             run.append(propagator(quark, mass, {"type": "sequential", "from": "q", "time": sink, "hadron": {**hadron, "quark": quark}},
                                   False))
@@ -211,12 +214,12 @@ class ThreePoint(ProgramTest):
         job = {"gauge": {"start": "cold", "dims": list(DIMS)}, "solver": uniform(tolerance=1e-14), "run": run}
         for task in run:
             if "operator" in task:
-                task["operator"]["boundary"] = ["periodic"] * 4
-        found = self.run_job(job)["correlators"]
+                task["operator"]["boundary"] = ["periodic"] * 3 + [phase]
+        found = self.run_job(job, "--force")["correlators"]
         norm = value(found["c2"]["channels"]["nucleon"]["correlators"][0])[sink] / (mass + 4)  # a bare current splits a line in two
         for quark, vector, axial in (("u", 2, 4 / 3), ("d", 1, -1 / 3)):
             channels = found[f"c_{quark}"]["channels"]
-            charge, spin = (value(channels[name]["correlators"][0])[1] / norm for name in ("gt", "gzg5"))
+            charge, spin = (value(channels[name]["correlators"][0])[sink - 1] / norm for name in ("gt", "gzg5"))
             print(quark, charge, spin)
             self.assertLess(abs(charge - vector), 0.01)
             self.assertLess(abs(spin - 1j * axial), 0.01)
