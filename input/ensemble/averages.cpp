@@ -18,6 +18,9 @@ using Json = nlohmann::ordered_json;
 
 constexpr const char* mass_key = "effective_mass";
 
+/// A site or a momentum, which may have as many numbers as the lattice times.
+bool is_place(const std::string& key) { return key == "source" || key == "momentum" || key == "sink_momentum"; }
+
 /// A number, or null where there is none.
 Json known(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
@@ -168,7 +171,9 @@ struct Averaging {
     for (std::size_t k = 0; k < places.size(); ++k) source_times[k] = source_time_of(*places[k], source_times[k]);
     Json out = Json::object();
     for (const auto& [key, value] : shape.items()) {
-      if (key != mass_key) out[key] = of_tree(inside(places, key), source_times);
+      if (key == mass_key) continue;
+      const Everywhere there = inside(places, key);
+      out[key] = is_place(key) ? same_everywhere_or_null(there) : of_tree(there, source_times);
     }
     if (shape.contains(mass_key)) {
       const Everywhere lists = lists_beside(places, shape);
@@ -191,7 +196,7 @@ struct Averaging {
   Everywhere lists_beside(const Everywhere& places, const Json& map) const {
     std::vector<std::string> lists;
     for (const auto& [key, value] : map.items()) {
-      if (key != mass_key && is_over_t(value, extent)) lists.push_back(key);
+      if (key != mass_key && !is_place(key) && is_over_t(value, extent)) lists.push_back(key);
     }
     if (std::find(lists.begin(), lists.end(), "pion") != lists.end()) return inside(places, std::string("pion"));
     if (lists.size() == 1) return inside(places, lists.front());
@@ -283,7 +288,7 @@ void collect_rows(const Everywhere& places, std::size_t extent, const std::strin
   if (shape.is_object()) {
     source_time = source_time_of(shape, source_time);
     for (const auto& [key, value] : shape.items()) {
-      if (key != mass_key) collect_rows(inside(places, key), extent, before + key, source_time, out);
+      if (key != mass_key && !is_place(key)) collect_rows(inside(places, key), extent, before + key, source_time, out);
     }
   } else if (shape.is_array()) {
     for (std::size_t k = 0; k < shape.size(); ++k) {
