@@ -59,6 +59,7 @@ SourceEntry noise_source() {
                              .default_text = "1",
                              .minimum = 0},
                             momentum_parameter()};
+  entry.may_differ = {"momentum", "smearing"};
   entry.baryons = false;
   entry.check = check_time_slice;
   entry.maker = noise_maker;

@@ -34,6 +34,8 @@ struct SourceEntry {
   /// Parameters that name earlier propagator tasks, "from" or "hadron.other" in a group; correlators are counted from
   /// the source of the first.
   std::vector<std::string> references = {};
+  /// Parameters in which sources may differ whose quarks make a hadron.
+  std::vector<std::string> may_differ = {"smearing"};
   /// Whether three quarks from it make a baryon: not those of noise, which average to zero.
   bool baryons = true;
   /// Throws (invalid_input, with the place in the job) when the source does not fit a lattice of `dims`.

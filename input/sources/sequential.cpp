@@ -217,6 +217,7 @@ SourceEntry sequential_source() {
       time_parameter("the time slice of the sink, counted from 0"),
       momentum_parameter("whole numbers n for x, y, z: the momentum p = 2 pi n / L of the hadron at the sink")};
   entry.references = {"from", "hadron.other"};
+  entry.may_differ = {};
   entry.baryons = false;
   entry.check = check_time_slice;
   entry.maker = sequential_maker;

@@ -24,6 +24,7 @@ SourceEntry wall_source() {
       "1 in one spin and color at all sites of a time slice, times the phase of a momentum; without gauge fixing the "
       "sites' quarks add up with random phases";
   entry.table.parameters = {time_parameter(), momentum_parameter()};
+  entry.may_differ = {"momentum", "smearing"};
   entry.check = check_time_slice;
   entry.maker = wall_maker;
   entry.position = time_slice_position;

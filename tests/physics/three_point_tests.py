@@ -231,6 +231,28 @@ class ThreePoint(ProgramTest):
         found = self.run_job(job)["correlators"]
         self.assertEqual(found["c_a"]["channels"], found["c_b"]["channels"])
 
+    def test_averages_on_four_times(self):
+        """A place has as many numbers as the lattice times there, and is none of its functions."""
+        site, n = [1, 2, 3, 2], [0, 1, 0]
+        files = []
+        for seed in (1, 2, 3):
+            links = {"gauge": {"start": "weak", "epsilon": 0.4, "seed": seed, "dims": [4] * 4, "save": {"file": f"{seed}.lime"}}, "run": []}
+            self.run_job(links, out=f"links{seed}")
+            files.append(f"links{seed}/{seed}.lime")
+        run = [propagator("q", LIGHT, {"type": "point", "site": site}, False),
+               propagator("s", LIGHT, {"type": "sequential", "from": "q", "time": 0, "momentum": n}, False),
+               {"task": "three_point", "name": "c", "from": "q", "sequential": "s"}]
+        found = self.run_job({"gauge": {"files": files}, "solver": uniform(), "run": run})["averages"]["correlators"]["c"]
+        single = [self.read_results(f"out/configurations/{seed}.lime")["correlators"]["c"] for seed in (1, 2, 3)]
+        self.assertEqual((found["source"], found["source_time"], found["sink_time"], found["sink_momentum"]), (site, site[3], 0, n))
+        self.assertEqual(found["hadron"], single[0]["hadron"])
+        mean = np.mean([one["channels"]["gt"]["correlators"][0]["re"] for one in single], axis=0)
+        self.assertTrue(np.allclose(found["channels"]["gt"]["correlators"][0]["re"]["mean"], np.roll(mean, -site[3]), rtol=1e-12))
+        with open(self.path("out/correlators.h5"), "rb") as stream:
+            content = stream.read()
+        self.assertIn(b"channels\0", content)
+        self.assertNotIn(b"source\0", content)
+
     def test_what_is_unusual_is_said(self):
         nucleon = {"type": "nucleon", "quark": "d", "other": "d"}
         here = sequential("here", HEAVY, "q", "meson")
@@ -376,6 +398,8 @@ class ThreePoint(ProgramTest):
                 ([good, sequential("t", LIGHT, "s", nucleon)], "those of 's' are from a source of the type sequential"),
                 ([{**good, "source": {**good["source"], "momentum": [0, -3, 0]}}],
                  r"'source.momentum\[1\]' must be >= -2 and <= 2, half of the extent 4 of this lattice, got -3"),
+                ([good, sequential("t", LIGHT, "q", "meson", momentum=[0, 1, 0]), {"task": "mesons", "from": "s", "antiquark": "t"}],
+                 "'antiquark' must name a propagator from the same source as 's'"),
                 ([propagator("f", LIGHT, {"type": "file", "file": "other/q.lime", "site": list(SITE)})],
                  "'source.file': .*q.lime: this source is on a 4x4x4x4 lattice, not on one of 4x4x6x8"),
                 ([sequential("s", LIGHT, "nobody", "meson")], "'source.from' must name an earlier propagator task, got 'nobody'"),

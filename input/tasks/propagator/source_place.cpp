@@ -8,10 +8,10 @@ namespace quadrille {
 namespace {
 
 nlohmann::ordered_json place_of(const TaskSpec& propagator) {
-  nlohmann::ordered_json source = to_json(propagator.parameters->group("source"));
-  source.erase("momentum");
-  source.erase("smearing");
-  return source;
+  const Parameters& source = propagator.parameters->group("source");
+  nlohmann::ordered_json place = to_json(source);
+  for (const std::string& parameter : source_entry(source).may_differ) place.erase(parameter);
+  return place;
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ namespace quadrille {
 /// of the propagator at the source of the hadron.
 Dims source_position(const Job& job, const TaskSpec& task);
 
-/// Whether two propagator tasks have quarks that meet at the source: their momenta and smearing may differ.
+/// Whether two propagator tasks have quarks that meet at the source: what SourceEntry::may_differ names may differ.
 bool same_source(const Job& job, const std::string& one, const std::string& other);
 
 }  // namespace quadrille
