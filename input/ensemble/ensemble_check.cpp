@@ -46,6 +46,15 @@ std::optional<GoodFile> check_files(const Job& job, const std::vector<Configurat
   return first;
 }
 
+/// Those that tasks read, where each configuration has its own; up to the first configuration with errors.
+void check_files_by_name(const Job& job, const std::vector<Configuration>& configurations, const Dims& dims,
+                         std::vector<Error>& errors) {
+  if (!reads_by_name(job)) return;
+  for (const Configuration& one : configurations) {
+    if (errors.empty()) check_tasks(measuring_part(job, one), dims, errors);
+  }
+}
+
 struct NamedOutput {
   std::string name;
   Location where;
@@ -148,6 +157,7 @@ void check_ensemble(const Job& job, const std::vector<Configuration>& configurat
   const Job on_good = measuring_part(job, *good->configuration);
   (void)check_gauge(on_good, errors, ranks);
   check_tasks(on_good, good->dims, errors);
+  if (broken == BrokenFiles::are_errors && errors.empty()) check_files_by_name(job, configurations, good->dims, errors);
   check_fits(job, good->dims[3], configurations.size(), errors);
 }
 

@@ -3,6 +3,7 @@
 #include "input/ensemble/averages.h"
 #include "input/ensemble/ensemble_check.h"
 #include "input/ensemble/fits.h"
+#include "input/ensemble/parts.h"
 
 #include <fmt/format.h>
 
@@ -59,6 +60,21 @@ Json warnings_of(const std::vector<Configuration>& configurations, const std::ve
   return warnings;
 }
 
+/// Sources that all configurations read from one file.
+std::vector<std::string> shared_sources(const Job& job) {
+  std::vector<std::string> out;
+  for (const TaskSpec& task : job.run) {
+    if (!task.parameters->has("source")) continue;
+    const Parameters& source = task.parameters->group("source");
+    if (!source.has("file") || names_configuration(source.text("file"))) continue;
+    out.push_back(
+        fmt::format("{}: 'source.file' is one file for all configurations; {{name}} in it would stand for the "
+                    "name of each",
+                    task.name));
+  }
+  return out;
+}
+
 }  // namespace
 
 Json kept_results(const Json& results) {
@@ -101,6 +117,8 @@ void add_configurations(const Job& job, const std::vector<Configuration>& config
   if (!done.empty() && !correlator_rows(done).empty()) out["correlator_file"] = correlator_file_name;
   out["warnings"] = warnings_of(configurations, states, out.value("warnings", Json::array()));
   for (const std::string& warning : of_fits) out["warnings"].push_back(warning);
+  if (configurations.size() < 2) return;
+  for (const std::string& warning : shared_sources(job)) out["warnings"].push_back(warning);
 }
 
 Json with_configurations(Json timing, const std::vector<ConfigurationState>& states) {

@@ -50,6 +50,15 @@ void remove_others(const fs::path& folder, const std::vector<Configuration>& con
   }
 }
 
+/// Those that its tasks read.
+std::vector<fs::path> files_of_tasks(const Job& part) {
+  std::vector<fs::path> files;
+  for (const TaskSpec& task : part.run) {
+    for (fs::path& file : input_files(task)) files.push_back(std::move(file));
+  }
+  return files;
+}
+
 /// Of the record of a configuration: anything may stand in a restart.json.
 bool says_whether_converged(const Json& result) {
   return result.is_object() && result.contains("converged") && result["converged"].is_boolean();
@@ -151,6 +160,10 @@ class EnsembleRun {
       return what.empty() ? what : fmt::format("{} {}", file.string(), what);
     };
     std::string what = difference(result.value("gauge", Json()), part.input_path(configuration.file));
+    const Json read = result.value("read", Json::object());
+    for (const fs::path& file : files_of_tasks(part)) {
+      if (what.empty()) what = difference(read.value(file.string(), Json()), file);
+    }
     const Json written = result.value("written", Json::object());
     for (const auto& [file, stamp] : written.items()) {
       if (what.empty()) what = difference(stamp, folder_.path(folder_of(configuration)) / file);
@@ -228,6 +241,7 @@ class EnsembleRun {
     record.result = {{"converged", converged}};
     on_first_rank(*all_, [&] {
       record.result["gauge"] = to_json(stamp_of(part.input_path(configuration.file)));
+      for (const fs::path& file : files_of_tasks(part)) record.result["read"][file.string()] = to_json(stamp_of(file));
       record.result["written"] = read_json(folder_.path(name) / "restart.json").value("written", Json::object());
     });
     folder_.set_timing(clock_.json());

@@ -31,8 +31,9 @@ void check_file_source(const Parameters& source, const Dims& dims, const std::fi
 }
 
 MakeColumn file_maker(const Parameters& source, const SourceSetting& setting, const SliceSmearing*) {
+  // In the host's memory: a backend holds one column of it at a time.
   const auto read = std::make_shared<Propagator>(
-      read_propagator_file(path_of_source(source, setting.job_folder), setting.links.lattice(), setting.links.backend())
+      read_propagator_file(path_of_source(source, setting.job_folder), setting.links.lattice(), cpu_backend())
           .propagator);
   return [read](Field& b, int spin, int color) {
     convert(b, read->columns[std::size_t(3 * spin + color)]);
@@ -41,6 +42,10 @@ MakeColumn file_maker(const Parameters& source, const SourceSetting& setting, co
 }
 
 Dims file_position(const Parameters& source) { return source.integer4("site"); }
+
+std::vector<std::pair<std::string, std::string>> file_elements(const Parameters& source) {
+  return {{"file", source.text("file")}};
+}
 
 }  // namespace
 
@@ -52,7 +57,10 @@ SourceEntry file_source() {
       "the columns of a propagator file (SciDAC): what another program, or another job, has made as a source; any time "
       "slices";
   entry.table.parameters = {
-      {.name = "file", .type = ParameterType::file_in, .help = "the file", .required = true},
+      {.name = "file",
+       .type = ParameterType::file_in,
+       .help = "the file; with several configurations {name} in it stands for the name of each",
+       .required = true},
       {.name = "site",
        .type = ParameterType::integer4,
        .help = "the site x, y, z, t that correlators are counted from; smearing acts on its time slice",
@@ -61,6 +69,7 @@ SourceEntry file_source() {
   entry.check = check_file_source;
   entry.maker = file_maker;
   entry.position = file_position;
+  entry.file_elements = file_elements;
   return entry;
 }
 

@@ -3,6 +3,7 @@
 two-point functions; harness.py says what the environment is."""
 
 import json
+import os
 import shutil
 import sys
 
@@ -231,6 +232,21 @@ class ThreePoint(ProgramTest):
         found = self.run_job(job)["correlators"]
         self.assertEqual(found["c_a"]["channels"], found["c_b"]["channels"])
 
+    def test_saved_files_say_what_they_are(self):
+        hadron = {"type": "nucleon", "quark": "u", "polarization": "x"}
+        job = self.job(LIGHT, HEAVY, sequential("s", LIGHT, "q", hadron, smearing=SMEARING))
+        self.run_job(job)
+        self.run_job(self.job(LIGHT, HEAVY, propagator("f", LIGHT, {"type": "file", "file": "out/q.lime", "site": list(SITE)})), out="f")
+        where = f"<t_srce>{' '.join(map(str, SITE))}</t_srce>"
+        for file, elements in (("out/q.lime", ("<SourceType>POINT_SOURCE</SourceType>", where)),
+                               ("out/s.lime", ("<SourceType>SEQUENTIAL_SOURCE</SourceType>", where, f"<t_sink>{SINK}</t_sink>",
+                                               "<sink_mom>1 0 -1</sink_mom>", "<hadron>nucleon quark u polarization x</hadron>")),
+                               ("f/f.lime", ("<SourceType>FILE_SOURCE</SourceType>", where, "<file>out/q.lime</file>"))):
+            with open(self.path(file), "rb") as stream:
+                content = stream.read()
+            for element in elements:
+                self.assertIn(element.encode(), content, file)
+
     def test_averages_on_four_times(self):
         """A place has as many numbers as the lattice times there, and is none of its functions."""
         site, n = [1, 2, 3, 2], [0, 1, 0]
@@ -252,6 +268,35 @@ class ThreePoint(ProgramTest):
             content = stream.read()
         self.assertIn(b"channels\0", content)
         self.assertNotIn(b"source\0", content)
+
+    def test_a_file_for_each_configuration(self):
+        point, files = {"type": "point", "site": list(SITE)}, []
+        for seed in (1, 2):
+            gauge = {"start": "weak", "epsilon": 0.4, "seed": seed, "dims": list(DIMS), "save": {"file": "links.lime"}}
+            self.run_job({"gauge": gauge, "solver": uniform(), "run": [propagator("q", LIGHT, point)]}, out=f"made{seed}")
+            os.rename(self.path(f"made{seed}/links.lime"), self.path(f"b_{seed}"))
+            files.append(f"b_{seed}")
+            shutil.copy(self.path(f"made{seed}/q.lime"), self.path(f"source_b_{seed}.lime"))
+        run = [propagator("f", HEAVY, {"type": "file", "file": "source_{name}.lime", "site": list(SITE)}, False),
+               {"task": "mesons", "name": "pion", "from": "f"}]
+        job = {"gauge": {"files": files}, "solver": uniform(), "run": run}
+        self.assertEqual(self.run_job(job)["warnings"], [])
+        pion = lambda out: self.read_results(out)["correlators"]["pion"]["pion"]
+        for seed in (1, 2):
+            run[0]["source"]["file"] = f"source_b_{seed}.lime"
+            self.run_job({**job, "gauge": {"file": f"b_{seed}"}}, out=f"alone{seed}")
+            self.assertEqual(pion(f"out/configurations/b_{seed}"), pion(f"alone{seed}"))
+        self.assertIn("f: 'source.file' is one file for all configurations; {name} in it would stand for the name of each",
+                      self.run_job(job, out="shared")["warnings"])
+        run[0]["source"]["file"] = "source_{name}.lime"
+        shutil.copy(self.path("source_b_1.lime"), self.path("source_b_2.lime"))
+        self.run_job(job)  # that of one has changed
+        self.assertEqual(pion("out/configurations/b_1"), pion("alone1"))
+        self.assertNotEqual(pion("out/configurations/b_2"), pion("alone2"))
+        os.remove(self.path("source_b_2.lime"))
+        process = self.call("check", self.write_job(job))
+        self.assertEqual(process.returncode, 1)
+        self.assertRegex(process.stderr, r"job.yaml:\d+:\d+: 'source.file': .*source_b_2.lime")
 
     def test_what_is_unusual_is_said(self):
         nucleon = {"type": "nucleon", "quark": "d", "other": "d"}
