@@ -68,11 +68,13 @@ std::string inverter_xml(const PropagatorHeader& header) {
 
 std::string source_xml(const PropagatorHeader& header) {
   const Dims& at = header.source;
+  std::string more;
+  for (const auto& [name, text] : header.source_elements) more += element(name, xml_escaped(text));
   return "<PropSource>\n" + element("version", 6) + "<Source>\n" + element("version", 2) +
          element("SourceType", xml_escaped(upper_case(header.source_type)) + "_SOURCE") +
          element("j_decay", header.decay_direction) +
          element("t_srce", fmt::format("{} {} {} {}", at[0], at[1], at[2], at[3])) + "<Displacement>\n" +
-         element("version", 1) + element("DisplacementType", "NONE") + "</Displacement>\n</Source>\n" +
+         element("version", 1) + element("DisplacementType", "NONE") + "</Displacement>\n" + more + "</Source>\n" +
          element("j_decay", header.decay_direction) + element("t_source", at[std::size_t(header.decay_direction)]) +
          "</PropSource>\n";
 }

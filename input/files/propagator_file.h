@@ -23,9 +23,10 @@ namespace quadrille {
 struct PropagatorHeader {
   Dims source{};                      ///< x, y, z, t of the source (<t_srce>)
   std::string source_type = "point";  ///< "point"; other names are written in capitals with _SOURCE after them
-  int decay_direction = 3;            ///< <j_decay>
-  std::string action = "WILSON";      ///< <FermAct>
-  double mass = 0;                    ///< bare mass, <Mass>
+  std::vector<std::pair<std::string, std::string>> source_elements{};  ///< further elements of <Source>
+  int decay_direction = 3;                                             ///< <j_decay>
+  std::string action = "WILSON";                                       ///< <FermAct>
+  double mass = 0;                                                     ///< bare mass, <Mass>
   std::vector<std::pair<std::string, double>> action_numbers{};  ///< further elements of the action and their values
   double xi0 = 1, nu = 1;            ///< anisotropy; <AnisoParam> is written when one of them is not 1
   std::array<double, 4> boundary{};  ///< theta/pi for x, y, z, t: 0 periodic, 1 antiperiodic

@@ -79,6 +79,8 @@ class JobRun {
   /// The propagator of an earlier task: kept, read back from the file in double precision that it saved, or computed
   /// again when this run skipped the task, as are then those that it is made of. Until the next call.
   const SolvedPropagator& propagator(const std::string& task);
+  /// The task at hand no longer needs the last of them: it may leave the backend.
+  void done_with_propagators() { in_use_.clear(); }
 
   /// The deflation space that earlier tasks with the operator and solver of this one (but for tolerance and limit of
   /// iterations) have left, on the same links; null where there is none.

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace quadrille {
@@ -45,6 +46,8 @@ struct SourceEntry {
   /// A site of the source, from which correlators are counted: smearing acts on its time slice; 0 in the directions in
   /// which the source has no place.
   Dims (*position)(const Parameters& source);
+  /// Names and texts of what files of propagators say of the source, beside its type and site. Null: nothing.
+  std::vector<std::pair<std::string, std::string>> (*file_elements)(const Parameters& source) = nullptr;
 };
 
 const std::vector<SourceEntry>& source_registry();

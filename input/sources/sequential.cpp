@@ -10,6 +10,9 @@
 #include "input/run/job_run.h"
 #include "input/sources/time_slice.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -197,6 +200,16 @@ Parameter hadron_parameter() {
   return hadron;
 }
 
+std::vector<std::pair<std::string, std::string>> sink_elements(const Parameters& source) {
+  const Parameters& hadron = source.group("hadron");
+  std::string name = hadron.text("type");
+  for (const char* key : {"sink", "source", "quark", "polarization"})
+    if (hadron.has(key)) name += fmt::format(" {} {}", key, hadron.text(key));
+  return {{"hadron", name},
+          {"t_sink", std::to_string(source.integer("time"))},
+          {"sink_mom", fmt::format("{}", fmt::join(source.integer_list("momentum"), " "))}};
+}
+
 }  // namespace
 
 SourceEntry sequential_source() {
@@ -222,6 +235,7 @@ SourceEntry sequential_source() {
   entry.check = check_time_slice;
   entry.maker = sequential_maker;
   entry.position = time_slice_position;
+  entry.file_elements = sink_elements;
   return entry;
 }
 

@@ -14,7 +14,8 @@ void SourceMaker::make(Field& b, int spin, int color) const {
 }
 
 std::string file_source_type(const Parameters& source) {
-  return source.has("smearing") ? "shell" : source.text("type");
+  const bool shell = source.has("smearing") && source_entry(source).file_elements == nullptr;
+  return shell ? "shell" : source.text("type");
 }
 
 }  // namespace quadrille

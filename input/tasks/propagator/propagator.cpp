@@ -150,6 +150,7 @@ Propagator solve_all(JobRun& job, const TaskSpec& task, const EvenOddSystem& sys
   const JobClock::Span setup = job.count(Phase::setup);
   const auto earlier = [&](const std::string& name) -> const SolvedPropagator& { return job.propagator(name); };
   const SourceMaker source(task.parameters->group("source"), {*job.gauge().links, task.job_folder, earlier});
+  job.done_with_propagators();
   SystemSolver solver(system, solver_spec(*task.solver), job.low_modes(task));
   low_modes = solver.deflation();
   if (low_modes) read_low_modes(job, task, *low_modes);
@@ -165,7 +166,9 @@ Propagator solve_all(JobRun& job, const TaskSpec& task, const EvenOddSystem& sys
   solver.reserve(at_once);
   std::vector<Field> b;
   while (int(b.size()) < at_once) b.emplace_back(full);
-  job.count_memory("operators", job.backend().allocated_bytes() - before - (out.columns.empty() ? 0 : out.bytes()));
+  // Less than before where a kept propagator has left the backend meanwhile.
+  const std::size_t others = before + (out.columns.empty() ? 0 : out.bytes());
+  job.count_memory("operators", std::max(job.backend().allocated_bytes(), others) - others);
   ProgressLine line(task.name, left);
   solver.set_progress([&](const Progress& progress) {
     if (line.active()) line.update(progress);
@@ -218,8 +221,10 @@ Propagator solve_all(JobRun& job, const TaskSpec& task, const EvenOddSystem& sys
 PropagatorHeader header_of(const JobRun& job, const TaskSpec& task, double mass) {
   const Parameters& source = task.parameters->group("source");
   PropagatorHeader header;
-  header.source = source_entry(source).position(source);
+  const SourceEntry& from = source_entry(source);
+  header.source = source_position(job.job(), task);
   header.source_type = file_source_type(source);
+  if (from.file_elements != nullptr) header.source_elements = from.file_elements(source);
   const OperatorEntry& entry = find_operator(task.op->text("type"));
   header.action = entry.file_action(*task.op);
   header.mass = mass;
