@@ -418,6 +418,12 @@ class ThreePoint(ProgramTest):
         job["run"].append({"task": "three_point", "name": "more", "from": "q", "sequential": "up", "currents": ["gt"]})
         self.assertEqual(self.run_job(job, "--threads", "2", out="two")["correlators"]["more"], first["c_up"])
 
+    def test_help_finds_the_charges(self):
+        for words in (("gA",), ("axial", "charge")):
+            process = self.call("help", *words)
+            self.assertEqual(process.returncode, 0, process.stderr)
+            self.assertIn("three_point", process.stdout)
+
     def test_bad_jobs(self):
         good = sequential("s", LIGHT, "q", "meson")
         elsewhere = propagator("e", LIGHT, {"type": "point", "site": [0, 0, 0, 0]})

@@ -49,8 +49,8 @@ TaskEntry baryons_task() {
   channels.name = "channels";
   channels.type = ParameterType::list;
   channels.help =
-      "nucleon: (u^T C g5 d) u, delta: (u^T C g-+ u) u with J_z = +-3/2, C = gy gt; P = (1 + gt) / 2, of the negative "
-      "ones (1 - gt) / 2";
+      "nucleon: (u^T C g5 d) u; nucleon_nr: the same of quarks of positive parity, (u^T C g5 (1 + gt) / 2 d) u; delta: "
+      "(u^T C g-+ u) u with J_z = +-3/2, C = gy gt; P = (1 + gt) / 2, of the negative ones (1 - gt) / 2";
   channels.default_text = "[nucleon]";
   channels.element = {{.name = "baryon", .type = ParameterType::choice, .choices = baryon_names()}};
   entry.table.parameters = {
