@@ -69,6 +69,13 @@ class Analysis(unittest.TestCase):
             self.assertAlmostEqual(one.masses.value[0], 0.4, delta=8 * one.masses.error[0])
         self.assertRegex(str(one.masses[0]), r"^0\.4\d*\(\d+\)|^0\.3\d*\(\d+\)")
 
+    def test_windows_beyond_the_lattice(self):
+        """Refused before the times of a window are read; numbers beyond 32 bits do not come round to times that exist."""
+        for window in ((0, 10 ** 6), (0, 40), (0, EXTENT // 2 + 1), (1, 2 ** 32 + 5), (2 ** 32 + 1, 2 ** 32 + 5), (1, 2 ** 63 - 1)):
+            with self.subTest(window=window), self.assertRaisesRegex(q.InvalidInput, "0 to T/2 = 6"):
+                analysis.fit(correlators(9, masses=(0.4,)), window=window)
+        analysis.fit(correlators(9, masses=(0.4,)), window=(1, EXTENT // 2))
+
     def test_bad_input(self):
         for function, pattern in ((lambda: analysis.jackknife([1j, 2]), "take .real"), (lambda: analysis.jackknife([]), "expected real"),
                                   (lambda: analysis.jackknife([1.0, 2.0], bin=0), "statistics.bin"),
