@@ -99,8 +99,10 @@ class AverageOfAJob(harness.ProgramTest):
                          "fits": [{"name": "pion", "correlator": "mesons/pion", "window": [1, 4]}]},
             "run": [{"task": "generate", "beta": 5.7, "thermalization": 5, "configurations": 12, "separation": 1,
                      "save": "c_####.lime"},
-                    {"task": "propagator", "source": {"type": "point", "site": [0, 0, 0, 0]}},
-                    {"task": "mesons", "from": "propagator"}]}, "--threads", "1")
+                    {"task": "propagator", "source": {"type": "point", "site": [0, 0, 0, 0]},
+                     "save": {"file": "propagator.lime", "precision": "double"}},
+                    {"task": "mesons", "from": "propagator", "channels": ["pion", "rho_x"], "momenta": {"p2_max": 1}}]},
+            "--threads", "1")
         rows = np.array([self.read_results(f"out/configurations/{one['name']}")["correlators"]["mesons"]["pion"]
                          for one in results["configurations"]])
         wanted = results["averages"]["correlators"]["mesons"]["pion"]
@@ -119,6 +121,34 @@ class AverageOfAJob(harness.ProgramTest):
         except ImportError:
             self.skipTest("h5py is not installed")
         np.testing.assert_array_equal(folder.correlator("mesons/pion"), rows)
+        self.assertEqual(folder.correlator("mesons").dtype, float)
+        each = [self.read_results(f"out/configurations/{one['name']}")["correlators"]["mesons"]["channels"]
+                for one in results["configurations"]]
+        for channel in ("pion", "rho_x"):
+            for k, momentum in enumerate(one["momentum"] for one in each[0][channel]["correlators"]):
+                if channel == "pion" and not any(momentum):
+                    continue  # the list over t of above
+                with self.subTest(channel=channel, momentum=momentum):
+                    both = [one[channel]["correlators"][k] for one in each]
+                    wanted = np.array([np.array(one["re"]) + 1j * np.array(one.get("im", 0)) for one in both])
+                    np.testing.assert_array_equal(folder.correlator(f"mesons/{channel}", momentum), wanted)
+                    np.testing.assert_array_equal(folder.correlator(f"mesons/{channel}", momentum, configuration=2), wanted[2])
+        self.refusals(folder)
+
+    def refusals(self, folder):
+        for words, pattern in ((("mesons/rho_y",), "no channel 'rho_y'; there are pion, rho_x"), (("baryons",), "there are mesons"),
+                               (("mesons/pion", (0, 0, 5)), r"momentum: \(0, 0, 5\) was not computed; there are \(0, 0, 0\)"),
+                               (("mesons/pion", 7), "momentum: 7; expected three"), ((7,), "name: 7; expected TASK/CHANNEL"),
+                               (("mesons/pion", (0, 0, 0), 12), "configuration: 12; expected 0 to 11"),
+                               (("mesons/pion", (0, 0, 0), -1), "configuration: -1; expected 0 to 11")):
+            with self.assertRaisesRegex(q.InvalidInput, pattern):
+                folder.correlator(*words)
+        with self.assertRaisesRegex(q.InvalidInput, "each of the configurations has a propagator"):
+            folder.propagator()
+        one = folder.configuration(4)
+        np.testing.assert_allclose(folder.propagator(configuration=4).pion(), one.correlator("mesons/pion"), rtol=1e-12)
+        with self.assertRaisesRegex(q.InvalidInput, "results of one configuration"):
+            one.correlator("mesons/pion", configuration=0)
 
 
 if __name__ == "__main__":

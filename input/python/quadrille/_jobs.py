@@ -3,6 +3,8 @@
 import ctypes
 import html
 import json
+import numbers
+import operator
 import os
 import re
 import subprocess
@@ -147,39 +149,52 @@ class Results:
 
     def correlator(self, name, momentum=(0, 0, 0), configuration=None):
         """C(t) for all t of the lattice: real for "mesons/pion", complex for a channel, "mesons/rho_x". Not-a-number where
-        there is no solution. Of several configurations [configuration, t], from correlators.h5, which needs h5py, or the
-        one with this number."""
+        there is no solution. Of several configurations [configuration, t], from correlators.h5, which needs h5py, or of the
+        one with this number, from 0."""
+        if configuration is not None:
+            return self.configuration(configuration).correlator(name, momentum)
         if "configurations" in self._tree:
-            return self._of_configurations(name, configuration)
-        task, _, channel = name.partition("/")
-        block = self._tree.get("correlators", {}).get(task)
-        if block is None:
-            raise InvalidInput(f"name: no correlators of {task!r}; there are {', '.join(self._tree.get('correlators', {})) or 'none'}",
-                               ["name"])
-        if channel in ("", "pion") and "pion" in block and tuple(momentum) == (0, 0, 0):
-            return _numbers(block["pion"])
-        channels = block.get("channels", {})
-        if channel not in channels:
-            raise InvalidInput(f"name: {task!r} has no channel {channel!r}; there are {', '.join(channels) or 'none'}", ["name"])
-        for one in channels[channel]["correlators"]:
-            if tuple(one["momentum"]) == tuple(momentum):
-                return _numbers(one["re"]) + 1j * (_numbers(one["im"]) if "im" in one else 0)
-        raise InvalidInput(f"momentum: {tuple(momentum)} was not computed", ["momentum"])
+            return self._of_configurations(name, momentum)
+        correlators = self._tree.get("correlators", {})
+        found = correlators
+        for key in _place(correlators, name, momentum):
+            found = found[key]
+        return _numbers(found) if isinstance(found, list) else _complex(found, _numbers)
 
-    def _of_configurations(self, name, configuration):
+    def _of_configurations(self, name, momentum):
         try:
             import h5py  # pylint: disable=import-outside-toplevel
         except ImportError:
             raise Error("correlators of several configurations are read by h5py, which is not installed") from None
+        one = next((self.configuration(k) for k, entry in enumerate(self["configurations"]) if entry.get("results")), {})
+        place = "/".join(map(str, _place(one.get("correlators", {}), name, momentum)))
         try:
             with h5py.File(self.path("correlators.h5"), "r") as file:
-                found = file[name][...]
+                found = file[place]
+                return _complex(found, lambda rows: rows[...]) if isinstance(found, h5py.Group) else found[...]
         except (OSError, KeyError) as trouble:
-            raise FileError(f"{self.path('correlators.h5')}: {name}: {trouble}") from None
-        return found if configuration is None else found[configuration]
+            raise FileError(f"{self.path('correlators.h5')}: {place}: {trouble}") from None
 
-    def propagator(self, task="propagator"):
-        """The Propagator that this task saved; array() gives [t, z, y, x, spin, spin, color, color]."""
+    def configuration(self, number):
+        """The Results of one of several configurations, from 0 on in the order of "configurations"."""
+        entries = self._tree.get("configurations")
+        if entries is None:
+            raise InvalidInput("configuration: these are the results of one configuration", ["configuration"])
+        if not isinstance(number, numbers.Integral) or not 0 <= number < len(entries):
+            raise InvalidInput(f"configuration: {number!r}; expected 0 to {len(entries) - 1}", ["configuration"])
+        entry = entries[number]
+        if not entry.get("results"):
+            raise InvalidInput(f"configuration: {entry['name']} has no results: {entry.get('state')}", ["configuration"])
+        return Results(self.path(entry["results"]))
+
+    def propagator(self, task="propagator", configuration=None):
+        """The Propagator that this task saved, of several configurations that of the one with this number; array() gives
+        [t, z, y, x, spin, spin, color, color]."""
+        if configuration is not None:
+            return self.configuration(configuration).propagator(task)
+        if "configurations" in self._tree:
+            raise InvalidInput("configuration: each of the configurations has a propagator; give the number of one, from 0",
+                               ["configuration"])
         for one in self["job"]["run"]:
             if one["task"] == "propagator" and one.get("name", "propagator") == task:
                 if "save" not in one:
@@ -211,6 +226,33 @@ class Results:
     def __repr__(self):
         tasks = [task.get("name", task.get("task")) for task in self._tree.get("job", {}).get("run", [])]
         return f"<Results of {', '.join(map(str, tasks))} in {self.folder}>"
+
+
+def _place(correlators, name, momentum):
+    """The keys that lead to a correlator: to a list over t, or to a dict with `re` and perhaps `im`."""
+    if not isinstance(name, str):
+        raise InvalidInput(f"name: {name!r}; expected TASK/CHANNEL, such as 'mesons/pion'", ["name"])
+    try:
+        momentum = tuple(operator.index(n) for n in momentum)
+    except TypeError:
+        raise InvalidInput(f"momentum: {momentum!r}; expected three whole numbers n, p = 2 pi n / L", ["momentum"]) from None
+    task, _, channel = name.partition("/")
+    if task not in correlators:
+        raise InvalidInput(f"name: no correlators of {task!r}; there are {', '.join(correlators) or 'none'}", ["name"])
+    block = correlators[task]
+    if channel in ("", "pion") and "pion" in block and momentum == (0, 0, 0):
+        return task, "pion"
+    channels = block.get("channels", {})
+    if channel not in channels:
+        raise InvalidInput(f"name: {task!r} has no channel {channel!r}; there are {', '.join(channels) or 'none'}", ["name"])
+    there = [tuple(one["momentum"]) for one in channels[channel]["correlators"]]
+    if momentum not in there:
+        raise InvalidInput(f"momentum: {momentum} was not computed; there are {', '.join(map(str, there))}", ["momentum"])
+    return task, "channels", channel, "correlators", there.index(momentum)
+
+
+def _complex(parts, read):
+    return read(parts["re"]) + 1j * (read(parts["im"]) if "im" in parts else 0)
 
 
 def _numbers(values):
