@@ -162,7 +162,10 @@ void check_fits(const Job& job, int extent, std::size_t configurations, std::vec
 }
 
 Json fit_of_rows(const Parameters& asked, const Measurements& rows, std::size_t bin, std::string& why) {
-  return fitted(FitRules(asked), rows, bin, why);
+  const FitRules rules(asked);
+  const std::string problem = rules.problem(int(rows.front().size()), bins_of(rows.size(), bin));
+  if (!problem.empty()) throw Error(ErrorCode::invalid_input, problem, rules.where);
+  return fitted(rules, rows, bin, why);
 }
 
 Json fits(const Job& job, const std::vector<Json>& results, const AverageRules& rules,

@@ -74,12 +74,19 @@ class Analysis(unittest.TestCase):
         for window in ((0, 10 ** 6), (0, 40), (0, EXTENT // 2 + 1), (1, 2 ** 32 + 5), (2 ** 32 + 1, 2 ** 32 + 5), (1, 2 ** 63 - 1)):
             with self.subTest(window=window), self.assertRaisesRegex(q.InvalidInput, "0 to T/2 = 6"):
                 analysis.fit(correlators(9, masses=(0.4,)), window=window)
-        analysis.fit(correlators(9, masses=(0.4,)), window=(1, EXTENT // 2))
+        self.assertEqual(analysis.fit(correlators(9, masses=(0.4,)), window=(1, EXTENT // 2)).warning, "")
+
+    def test_fits_without_a_minimum(self):
+        same = np.tile(correlators(1, masses=(0.4,), noise=0), (9, 1))
+        with self.assertRaisesRegex(q.NotConverged, "covariance"):  # all configurations alike
+            analysis.fit(same, window=(1, 5), correlated=True)
 
     def test_bad_input(self):
         for function, pattern in ((lambda: analysis.jackknife([1j, 2]), "take .real"), (lambda: analysis.jackknife([]), "expected real"),
                                   (lambda: analysis.jackknife([1.0, 2.0], bin=0), "statistics.bin"),
                                   (lambda: analysis.fit(correlators(9), window=(5, 2)), "window"),
+                                  (lambda: analysis.fit(correlators(9), window=5), "window: 5; expected .first, last."),
+                                  (lambda: analysis.fit(correlators(9), window=(0.5, 3)), "window"),
                                   (lambda: analysis.fit(correlators(9), window=(2, 6), correlated=True, bin=3), "needs more than 5 bins"),
                                   (lambda: analysis.fit(correlators(9)[:, :5], window=(0, 2)), "even number of times"),
                                   (lambda: analysis.bootstrap([1.0, 2.0], samples=1), "samples")):

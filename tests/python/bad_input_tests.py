@@ -87,6 +87,10 @@ class BadInput(unittest.TestCase):
         self.refused("links: dtype", q.gauge, links.real, backend="cpu")
         self.refused("even", q.gauge, links[:, :5].copy(), backend="cpu")
         self.refused("links: shape", self.gauge.update, links[:, :4].copy())
+        for dims in ([2, 4, 4, 6], [4, 2, 6, 4], DIMS[::-1]):  # as many links
+            self.refused("links.part: .*the arrays must hold " + " x ".join(map(str, dims)) + " sites along x, y, z, t, not 4 x 2 x 4 x 6",
+                         q.gauge, links, dims=dims, backend="cpu")
+        self.assertEqual(q.gauge(links, dims=DIMS, backend="cpu").dims, tuple(DIMS))
         broken = links.copy()
         broken[1, 2, 3, 1, 0] *= 1.001
         self.refused("0 1 3 2|SU", q.gauge, broken, backend="cpu", kind=q.NumericalError)

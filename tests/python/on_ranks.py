@@ -27,6 +27,14 @@ except q.InvalidInput:
     assert ranks.rank == 0
 except q.FailedElsewhere:
     assert ranks.rank > 0
+links = gauge.array()  # as many numbers, but another part of the lattice
+cut = (gauge.part[1], gauge.part[0], *gauge.part[2:])
+assert cut != gauge.part
+try:
+    q.gauge(links.reshape(4, *reversed(cut), 3, 3), dims=DIMS, context=context)
+    sys.exit("links of a part that is cut otherwise were taken")
+except q.InvalidInput as error:
+    assert "the arrays must hold " + " x ".join(map(str, gauge.part)) in str(error), error
 del S, solver, op, gauge
 context.close()
 print("right" if ranks.rank == 0 else "", end="")

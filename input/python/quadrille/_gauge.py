@@ -45,7 +45,7 @@ def _from_array(array, context, words):
         raise InvalidInput("dims: links on several ranks are a part of the lattice: give its extents, dims=[x, y, z, t]",
                            ["dims"])
     links = _arrays.Links(array, "links")
-    text = Words({"dims": links.dims, **words, **links.words, "bytes": links.view.dtype.itemsize * 9 * int(np.prod(links.dims))})
+    text = Words({"dims": links.dims, **words, **links.words, "part": links.dims})
     handle = context.made("gauge_from_memory", context.handle, text, _arrays.pointers(links.addresses), ctypes.c_size_t(4))
     made = Gauge(context, handle)
     made.copied = links.copied

@@ -155,8 +155,9 @@ def effective_mass(correlators, bin=1):  # pylint: disable=redefined-builtin
     return Estimate(_numbers(found["mean"]), _numbers(found["error"]))
 
 
-Fit = collections.namedtuple("Fit", "masses amplitudes chi2 dof window states correlated")
-Fit.__doc__ = """masses and amplitudes are Estimates, the lightest state first; chi2 of dof degrees of freedom."""
+Fit = collections.namedtuple("Fit", "masses amplitudes chi2 dof window states correlated warning")
+Fit.__doc__ = """masses and amplitudes are Estimates, the lightest state first; chi2 of dof degrees of freedom. warning: why
+there are no errors, otherwise empty."""
 
 
 def fit(correlators, window, states=1, correlated=False, bin=1):  # pylint: disable=redefined-builtin
@@ -165,13 +166,17 @@ def fit(correlators, window, states=1, correlated=False, bin=1):  # pylint: disa
 
     correlators: [configuration, t] from the source on. correlated: with the covariance of the times, or their errors alone.
     Raises InvalidInput where the window or the number of configurations does not suffice; NotConverged where chi^2 has no
-    minimum."""
+    minimum, or no covariance that can be inverted."""
     rows, _ = _rows(correlators, "correlators")
-    found = _statistics(rows, bin=bin, fit={"window": list(window), "states": states, "correlated": bool(correlated)})
+    try:
+        first, last = window
+    except (TypeError, ValueError):
+        raise InvalidInput(f"window: {window!r}; expected (first, last)", ["window"]) from None
+    found = _statistics(rows, bin=bin, fit={"window": [first, last], "states": states, "correlated": bool(correlated)})
     result, warning = found["fit"], found.get("fit_warning", "")
     if result is None:
-        kind = NotConverged if "minimum" in warning or "definite" in warning else InvalidInput
-        raise kind(f"fit: {warning}", ["window"])
+        raise NotConverged(f"fit: {warning}", ["window"])
     pairs = {name: [(one["value"], one["error"]) for one in result[name]] for name in ("masses", "amplitudes")}
     estimates = [Estimate(*(_numbers(column) for column in zip(*pairs[name]))) for name in ("masses", "amplitudes")]
-    return Fit(*estimates, result["chi2"], result["dof"], tuple(result["window"]), states, bool(correlated))
+    return Fit(*estimates, result["chi2"], result["dof"], tuple(result["window"]), states, bool(correlated),
+               warning)
