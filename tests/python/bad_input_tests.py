@@ -41,7 +41,7 @@ class BadInput(unittest.TestCase):
         for wrong, pattern in ((b.real, r"b: dtype float64; expected complex128 or complex64: b.astype\(complex\)"),
                                (b.astype(">c16"), "b: numbers in the other byte order"),
                                (b[0], r"b: shape \(4, 2, 4, 4, 3\); expected \(6, 4, 2, 4, 4, 3\), \[t, z, y, x, spin, color\]"),
-                               (b.reshape(-1), "b: shape"), (None, "b: NoneType is no array"), ([1, 2], "b: list is no array"),
+                               (b.reshape(-1), "b: shape"), (None, "b: NoneType is not an array"), ([1, 2], "b: list is not an array"),
                                (b.astype(object), "b: dtype object"), (np.array(1j), "b: shape")):
             self.refused(pattern, self.solver, wrong)
             self.refused("psi: ", self.op, wrong)
@@ -55,9 +55,10 @@ class BadInput(unittest.TestCase):
         locked = np.empty_like(b)
         locked.flags.writeable = False
         for out, pattern in ((locked, "out: a read-only array"), (b[0], "out: shape"), (b.astype(np.complex64), "out: complex64"),
-                             (np.empty((*SITES, 4, 6), complex)[..., ::2], "out: strides"), (7, "out: int is no array")):
+                             (np.empty((*SITES, 4, 6), complex)[..., ::2], "out: strides"), (7, "out: int is not an array")):
             self.refused(pattern, self.solver, b, out=out)
-        self.refused("guess: ", self.solver, b, guess=b[:, 0])
+        for guess in (b[:, 0], b[:1], 1.0, [1]):  # also of a shape that NumPy would repeat
+            self.refused("guess: .*expected", self.solver, b, guess=guess)
         self.refused("guess: `out` is the array", self.solver, b, guess=b.copy(), out=b)
         self.refused("out: a read-only", self.gauge.array, out=np.broadcast_to(np.eye(3) + 0j, (4, *SITES, 3, 3)).copy().view(Locked))
 

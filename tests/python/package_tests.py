@@ -106,15 +106,23 @@ class Arrays(unittest.TestCase):
         exchanged = np.ascontiguousarray(np.swapaxes(b, -1, -2)).swapaxes(-1, -2)
         gaps = np.empty((*SITES, 4, 6), complex)[..., ::2]
         gaps[...] = b
+        unaligned = np.empty(b.nbytes + 1, np.uint8)[1:].view(complex).reshape(b.shape)
+        unaligned[...] = b
         for given, copied in ((b, False), (np.asfortranarray(b), True), (gaps, True), (b[::-1].copy()[::-1], True),
-                              (exchanged, True)):
+                              (exchanged, False), (unaligned, True)):
             with self.subTest(strides=given.strides):
-                np.testing.assert_array_equal(self.solver(given), wanted)
+                x = self.solver(given)
+                np.testing.assert_array_equal(x, wanted)
                 self.assertEqual(self.solver.reports[0].copied, copied)
-        out = np.empty((*SITES, 3, 4), complex).swapaxes(-1, -2)
-        self.assertIs(self.solver(exchanged, out=out), out)
-        np.testing.assert_array_equal(out, wanted)
-        self.assertFalse(self.solver.reports[0].copied)
+                self.assertEqual(x.strides, b.strides if copied else given.strides)
+                np.testing.assert_array_equal(self.op(given), self.op(b))
+        for given, out, copied in ((exchanged, np.empty_like(b), True), (b, np.empty((*SITES, 3, 4), complex).swapaxes(-1, -2), True),
+                                   (exchanged, np.empty((*SITES, 3, 4), complex).swapaxes(-1, -2), False)):
+            self.assertIs(self.solver(given, out=out), out)
+            np.testing.assert_array_equal(out, wanted)
+            self.assertEqual(self.solver.reports[0].copied, copied)
+        both = np.stack((exchanged, exchanged)).swapaxes(-1, -2).copy().swapaxes(-1, -2)
+        np.testing.assert_array_equal(self.solver.batch(both), [wanted, wanted])
         np.testing.assert_array_equal(self.solver(b, out=b), wanted)  # in place
         self.assertIs(type(b), np.ndarray)
 
@@ -189,8 +197,55 @@ class Arrays(unittest.TestCase):
             def __dlpack_device__(self):
                 return self.array.__dlpack_device__()
 
+        class Copying(Foreign):
+            """The capsule alone has the numbers, as that of arrays of other libraries in another layout or precision."""
+
+            def __dlpack__(self, **words):
+                return self.array.copy().__dlpack__(**words)
+
+        class Lazy(Foreign):
+            """A tensor of PyTorch of which the conjugation is still to be done."""
+
+            def is_conj(self):
+                return True
+
+            def resolve_conj(self):
+                return Foreign(self.array.conj())
+
+            def is_neg(self):
+                return False
+
+        Foreign.resolve_neg = lambda self: self
         b = spinor()
         np.testing.assert_array_equal(self.solver(Foreign(b)), self.solver(b))
+        np.testing.assert_array_equal(self.solver(Lazy(b)), self.solver(b.conj()))
+        wanted = self.solver.batch([b, 2 * b])
+        for _ in range(5):
+            held = Copying(np.stack((b, 2 * b)))
+            np.testing.assert_array_equal(self.solver.batch(held), wanted)
+            np.testing.assert_array_equal(q.gauge(Copying(self.gauge.array()), backend="cpu").array(), self.gauge.array())
+        for out in (Foreign(b.copy()), Lazy(b)):
+            with self.assertRaisesRegex(q.InvalidInput, "out: a read-only array"):
+                self.solver(b, out=out)
+
+    def test_results_that_overlap_the_input_are_refused(self):
+        buffer = spinor((4, *SITES))
+        sources = buffer[:2].copy()
+        wanted = self.solver.batch(sources)
+        for given, out in ((buffer[:2], buffer[1:3]), (buffer[1:3], buffer[:2]), (buffer[:2], buffer[1::-1]),
+                           (buffer[:2], np.lib.stride_tricks.as_strided(buffer[2:], sources.shape, (0, *buffer.strides[1:])))):
+            with self.subTest(), self.assertRaisesRegex(q.InvalidInput, "out: .*overlap"):
+                self.solver.batch(given, out=out)
+        np.testing.assert_array_equal(buffer[:2], sources)
+        flat = np.empty(2 * sources[0].size, complex)
+        flat[:sources[0].size] = sources[0].ravel()
+        near = flat[12:12 + sources[0].size].reshape(sources[0].shape)
+        with self.assertRaisesRegex(q.InvalidInput, "overlaps"):
+            self.op(flat[:sources[0].size].reshape(sources[0].shape), out=near)
+        np.testing.assert_array_equal(self.solver.batch(buffer[:2], out=buffer[2:]), wanted)  # side by side
+        np.testing.assert_array_equal(self.solver.batch(buffer[:2], out=buffer[:2]), wanted)  # in place
+        same = np.broadcast_to(sources[0], sources.shape)
+        np.testing.assert_array_equal(self.solver.batch(same), [wanted[0]] * 2)
 
 
 class Objects(unittest.TestCase):

@@ -85,7 +85,7 @@ class Gauge(Handle):
             out = np.empty((4, *self.sites, 3, 3), dtype)
         links = _arrays.Links(out, "out", self.part)
         if links.copied or not links.view.writable:
-            raise InvalidInput("out: a read-only array, or one with gaps, holds no links", ["out"])
+            raise InvalidInput("out: a read-only array, or one with gaps, cannot be written in place", ["out"])
         words = Words(links.words)
         self.context.call("gauge_to_memory", self.handle, words.encoded(), _arrays.pointers(links.addresses), 4, words=words)
         return out

@@ -1,7 +1,5 @@
 """Dirac operators."""
 
-import numpy as np
-
 from . import _arrays, _library
 from ._context import Handle
 from ._errors import InvalidInput
@@ -72,7 +70,7 @@ class Operator(Handle):
         shape, axes = self.site_shape(words.get("subset"), words.get("sites"))
         given = _arrays.Spinors(psi, shape, "psi", axes)
         result, out = output_for(given, out, shape, axes)
-        text = Words({**given.words, **words, "bytes": bytes_of(given)})
+        text = Words({**given.words, **words, "bytes": given.bytes})
         self.context.call("operator_apply", self.handle, PRODUCTS[product], text.encoded(),
                           _arrays.pointers(given.addresses), _arrays.pointers(out.addresses), 1, words=text)
         return result
@@ -90,7 +88,7 @@ class Operator(Handle):
         for spins 0 and 1 of the DeGrand-Rossi basis, then one for spins 2 and 3; rows and columns are 3 spin + color."""
         view = _arrays.view_of(blocks, "blocks")
         shape = (*self.gauge.sites, 2, 6, 6)
-        if view.shape != shape or not view.contiguous():
+        if view.shape != shape or not view.contiguous(len(shape)):
             raise InvalidInput(f"blocks: shape {view.shape}; expected {shape} in C order, [t, z, y, x, chirality, row, "
                                "column]", ["blocks"])
         text = Words({"order": "matrix", "precision": _arrays.PRECISIONS[view.dtype],
@@ -100,12 +98,6 @@ class Operator(Handle):
     def __repr__(self):
         closed = "" if self._end.alive else ", closed"
         return f"<Operator {self.words.get('type')} on {self.gauge!r}{closed}>"
-
-
-def bytes_of(spinors):
-    """Of one array."""
-    shape = spinors.view.shape[1:] if spinors.batch else spinors.view.shape
-    return int(np.prod(shape)) * spinors.view.dtype.itemsize
 
 
 def output_for(given, out, shape, axes):
@@ -120,4 +112,5 @@ def output_for(given, out, shape, axes):
                            f"{given.view.shape}, in the same memory", ["out"])
     if found.words["order"] != given.words["order"]:  # one order for a call: that of the results
         given.reorder(found.words["order"])
+    found.demand_apart(given)
     return result, found

@@ -9,7 +9,7 @@ import numpy as np
 from . import _arrays, _library
 from ._context import Handle
 from ._errors import DONE, NOT_CONVERGED, InvalidInput, NotConverged
-from ._operator import Operator, _with_type, bytes_of, output_for
+from ._operator import Operator, _with_type, output_for
 from ._progress import function_of
 from ._words import Words
 
@@ -90,7 +90,7 @@ class Solver(Handle):
             if x.view.address == given.view.address:
                 raise InvalidInput("guess: `out` is the array of the right-hand side, which a guess would overwrite", ["guess"])
             _copy(guess, result)
-        text = Words({**given.words, **words, "bytes": bytes_of(given), "initial_guess": True if guess is not None else None})
+        text = Words({**given.words, **words, "bytes": given.bytes, "initial_guess": True if guess is not None else None})
         count = len(given.addresses)
         reports = (_library.Report * max(count, 1))()
         reports[0].struct_size = ctypes.sizeof(_library.Report)
@@ -147,6 +147,9 @@ def _copy(guess, result):
     """Into the array for the solution, unless it is that."""
     if guess is result:
         return
+    shape = getattr(guess, "shape", None)
+    if shape is None or tuple(shape) != tuple(result.shape):
+        raise InvalidInput(f"guess: {type(guess).__name__} of shape {shape}; expected {tuple(result.shape)}", ["guess"])
     try:
         result[...] = guess
     except (ValueError, TypeError, RuntimeError, AttributeError) as trouble:
