@@ -444,7 +444,7 @@ class Jobs(harness.ProgramTest):
         for job, words in (({**self.JOB, "solver": {"type": "cg", "tolerence": 1}}, "job.solver.tolerence: .*did you mean 'tolerance'"),
                            ({**self.JOB, "sover": {}}, "job.sover: "),
                            ({**self.JOB, "gauge": {"start": "hot", "dims": DIMS}}, "gauge"),
-                           ("run: [", "job:2:1: not valid YAML"), (17, "none of a dict")):
+                           ("run: [", "job:2:1: not valid YAML"), (17, "must be a dict, YAML text or a path")):
             with self.assertRaisesRegex(q.InvalidInput, words):
                 q.run(job, gauge=hot())
         with self.assertRaises(q.FileError):

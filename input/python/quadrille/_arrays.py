@@ -95,6 +95,17 @@ def _checked(view, name):
     return view
 
 
+def dtype_of(dtype):
+    """Of numbers that arrays may have."""
+    try:
+        found = np.dtype(dtype)
+    except TypeError:
+        found = None
+    if found not in PRECISIONS:
+        raise InvalidInput(f"dtype: {dtype!r}; expected complex128 or complex64", ["dtype"])
+    return found
+
+
 def _expected_shape(view, shape, name, axes):
     if view.shape == tuple(shape):
         return

@@ -74,6 +74,7 @@ class Inaccurate(Incomplete):
 
 
 DONE = 0
+INVALID_HANDLE = 8
 NOT_CONVERGED = 10
 INACCURATE = 12
 

@@ -12,7 +12,7 @@ PRODUCTS = {"m": 0, "m_dagger": 1, "m_dagger_m": 2, "hop": 3, "hop_dagger": 4, "
 TIME_BOUNDARIES = ("periodic", "antiperiodic")
 
 
-def operator(gauge, type=None, *, boundary="antiperiodic", **words):  # pylint: disable=redefined-builtin
+def operator(gauge, type=None, *, boundary=None, **words):  # pylint: disable=redefined-builtin
     """A Dirac operator on a gauge field, M = m + 4 - D/2 in the mass normalization.
 
         q.operator(gauge, "wilson", kappa=0.125)
@@ -20,21 +20,20 @@ def operator(gauge, type=None, *, boundary="antiperiodic", **words):  # pylint: 
 
     type: "wilson", "clover", "twisted_mass" or "twisted_clover"; or a dict with all words.
     boundary: of fermions, four of "periodic", "antiperiodic" and {"phase": theta / pi} for x, y, z, t; a single word is
-        that of t, with periodic boundaries in space (the default: antiperiodic in t).
+        that of t, with periodic boundaries in space (the default: antiperiodic in t). It goes before that of a dict.
     words: the operator block of a job, below.
     """
     if not isinstance(gauge, Gauge):
-        raise InvalidInput(f"gauge: {_type(gauge)} is no gauge field: make one by quadrille.gauge", ["gauge"])
+        raise InvalidInput(f"gauge: {gauge.__class__.__name__} is not a gauge field; make one with quadrille.gauge(...)", ["gauge"])
     words = _with_type(type, words)
-    words.setdefault("boundary", boundary)
-    if words["boundary"] in TIME_BOUNDARIES:
+    if boundary is not None:
+        words["boundary"] = boundary
+    elif words.get("boundary") is None:
+        words["boundary"] = "antiperiodic"
+    if isinstance(words["boundary"], str) and words["boundary"] in TIME_BOUNDARIES:
         words["boundary"] = ["periodic"] * 3 + [words["boundary"]]
     text = Words(words)
     return Operator(gauge, gauge.context.made("operator_create", gauge.handle, text), words)
-
-
-def _type(value):
-    return type(value).__name__
 
 
 def _with_type(kind, words):

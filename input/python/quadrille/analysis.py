@@ -85,7 +85,7 @@ def _statistics(rows, **words):
             context.handle, text.encoded(), rows.ctypes.data_as(ctypes.POINTER(ctypes.c_double)), *rows.shape,
             ctypes.byref(out))
         if status:
-            raise error_of(status, _library.message(), text)
+            raise error_of(status, _library.message(context.handle, status), text)
         return json.loads(out.value)
 
 
