@@ -5,6 +5,8 @@
 """
 
 import ast
+import contextlib
+import ctypes.util
 import gc
 import importlib.util
 import inspect
@@ -16,7 +18,9 @@ import subprocess
 import sys
 import threading
 import time
+import types
 import unittest
+import unittest.mock
 
 import python_harness
 from python_harness import DIMS, SITES, SOLVER, WORDS, hot, norm, q, random, spinor
@@ -26,6 +30,7 @@ import numpy as np
 import harness
 import independent
 import lime_files
+from quadrille import _library
 
 
 class SameBits(harness.ProgramTest):
@@ -308,14 +313,33 @@ class Objects(unittest.TestCase):
                 np.testing.assert_array_equal(one, wanted[k])
 
     def test_the_gil_is_released(self):
-        solver = q.solver(q.operator(hot(), "wilson", mass=0.1), "cg", tolerance=1e-14, max_iterations=20000)
-        ticks = []
-        thread = threading.Thread(target=lambda: [solver(spinor()) for _ in range(20)])
+        """Within one call that lasts: with the GIL held nothing would tick between its begin and its end."""
+        solver = q.solver(q.operator(hot(), "wilson", mass=0.1), "cg", tolerance=1e-12)
+        sources, ticks, call = spinor((200, *SITES)), [], []
+
+        def solve():
+            call.append(time.monotonic())
+            solver.batch(sources)
+            call.append(time.monotonic())
+
+        thread = threading.Thread(target=solve)
         thread.start()
         while thread.is_alive():
             ticks.append(time.monotonic())
             time.sleep(0.0005)
-        self.assertGreater(len(ticks), 10)
+        begin, end = call
+        self.assertGreater(end - begin, 0.1)
+        within = [tick for tick in ticks if begin + 0.1 * (end - begin) < tick < end - 0.1 * (end - begin)]
+        self.assertGreater(len(within), 10)
+
+    def test_a_library_of_another_version(self):
+        other = next((one for one in ("libm.so.6", "libc.so.6") if ctypes.util.find_library(one[3])), None)
+        if other is None:
+            self.skipTest("there is no libm.so.6")
+        code = "import quadrille as q\ntry: q.Context('cpu')\nexcept q.Error as error: print(error)"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
+                              env={**os.environ, "PYTHONPATH": python_harness.PACKAGE, "QUADRILLE_LIBRARY": other})
+        self.assertRegex(done.stdout, f"{other} has no quadrille_context_create: it is of another version")
 
     def test_documents(self):
         for name, word in (("solver", "max_iterations"), ("operator", "csw"), ("gauge", "verify_checksum")):
@@ -399,13 +423,144 @@ class Interruptions(unittest.TestCase):
     def test_collected_within_progress(self):
         """What the collector ends within a call ends after it."""
         kept = [q.operator(self.gauge, "wilson", mass=0.3)]
+        handle, left = kept[0].handle, []
 
         def drop(*_):
             kept.clear()
             gc.collect()
+            left.append(len(self.gauge.context.turn._left))
 
         self.solver(spinor(), progress=drop)
+        self.assertEqual(set(left), {1})
         self.assertFalse(self.gauge.context.turn._left)
+        self.assertEqual(_library.library().quadrille_operator_destroy(handle), 8)  # there is no such handle any more
+
+    def test_ends_that_come_while_the_turn_is_given_back_are_not_lost(self):
+        turn, ended = self.gauge.context.turn, []
+
+        class Lock:
+            """Of which a release is the last moment for another thread to leave something behind."""
+
+            def __init__(self, lock):
+                self.lock, self.late = lock, ["late"]
+
+            def acquire(self, *args, **words):
+                return self.lock.acquire(*args, **words)
+
+            def release(self):
+                if self.late:
+                    turn._left.append((ended.append, self.late.pop()))
+                self.lock.release()
+
+        earlier = turn._lock
+        for work in (self.gauge.plaquette, lambda: turn.end(ended.append, "first")):
+            turn._lock = Lock(earlier)
+            work()
+            self.assertEqual((list(turn._left), ended[-1]), ([], "late"))
+        turn._lock = earlier
+
+    def test_a_call_leaves_no_cycle(self):
+        gc.collect()
+        gc.disable()
+        try:
+            self.solver(spinor(), progress=lambda *_: False)
+            self.assertEqual([one for one in gc.get_objects() if type(one).__name__ == "_Watch"], [])
+        finally:
+            gc.enable()
+
+    def test_a_bar_of_the_call_is_closed(self):
+        bars = []
+
+        class Bar:
+            def __init__(self, **_):
+                bars.append([])
+
+            def update(self, _):
+                bars[-1].append("update")
+
+            def set_postfix_str(self, *_args, **_words):
+                pass
+
+            def close(self):
+                bars[-1].append("close")
+
+        modules = {"tqdm": types.ModuleType("tqdm"), "tqdm.auto": types.ModuleType("tqdm.auto")}
+        modules["tqdm.auto"].tqdm = Bar
+        with unittest.mock.patch.dict(sys.modules, modules):
+            self.solver(spinor(), progress=True)
+            self.solver(spinor(), progress=Bar())
+        self.assertEqual((bars[0][0], bars[0][-1], bars[0].count("close")), ("update", "close", 1))
+        self.assertNotIn("close", bars[1])  # that of the caller
+
+    @contextlib.contextmanager
+    def interrupted(self, after=None):
+        """Demands a KeyboardInterrupt; with `after` Ctrl-C comes so many seconds after the begin."""
+        earlier = signal.signal(signal.SIGINT, signal.default_int_handler)
+        timer = threading.Timer(after or 0, os.kill, (os.getpid(), signal.SIGINT))
+        try:
+            with self.assertRaises(KeyboardInterrupt):
+                if after is not None:
+                    timer.start()
+                yield
+            self.assertIs(signal.getsignal(signal.SIGINT), signal.default_int_handler)
+        finally:
+            timer.cancel()
+            signal.signal(signal.SIGINT, earlier)
+
+    def long(self):
+        """Sources that are solved for seconds, and about how many."""
+        begin = time.monotonic()
+        self.solver.batch(spinor((20, *SITES)))
+        each = (time.monotonic() - begin) / 20
+        count = int(4 / each) + 1
+        return np.broadcast_to(spinor(), (count, *SITES, 4, 3)), count * each
+
+    def test_ctrl_c_without_a_progress_function(self):
+        sources, seconds = self.long()
+        begin = time.monotonic()
+        with self.interrupted(after=0.2):
+            self.solver.batch(sources)
+        self.assertLess(time.monotonic() - begin, seconds / 2)
+
+    def test_ctrl_c_while_another_thread_has_the_turn(self):
+        sources, _ = self.long()
+        begun, stop = threading.Event(), threading.Event()
+
+        def progress(*_):
+            begun.set()
+            return stop.is_set()
+
+        def solve():
+            with contextlib.suppress(q.Stopped):
+                self.solver.batch(sources, progress=progress)
+
+        thread = threading.Thread(target=solve)
+        thread.start()
+        begun.wait()
+        with self.interrupted(after=0.1):
+            self.gauge.plaquette()
+        self.assertTrue(thread.is_alive())
+        stop.set()
+        thread.join()
+        self.gauge.plaquette()
+
+    def test_ctrl_c_at_the_end_of_a_call_locks_nothing(self):
+        turn = self.gauge.context.turn
+
+        def interrupts(_):
+            os.kill(os.getpid(), signal.SIGINT)
+            for _ in range(100):
+                pass  # Python looks for signals
+
+        with self.interrupted():
+            self.solver(spinor(), progress=lambda *_: turn._left or turn.end(interrupts, None))
+        self.assertFalse(turn._lock.locked())
+        with self.interrupted():
+            turn.end(interrupts, None)
+            for _ in range(100):
+                pass
+        self.assertFalse(turn._lock.locked())
+        self.gauge.plaquette()
 
     def test_not_converged(self):
         solver = q.solver(self.solver.op, "cg", tolerance=1e-12, max_iterations=3)

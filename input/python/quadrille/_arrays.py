@@ -112,6 +112,11 @@ def _expected_shape(view, shape, name, axes):
     raise InvalidInput(f"{name}: shape {view.shape}; expected {tuple(shape)}, [{axes}]", [name])
 
 
+def known(values):
+    """Numbers of results; not-a-number for what is not known."""
+    return np.array([np.nan if value is None else value for value in values], dtype=float)
+
+
 def pointers(addresses):
     return (ctypes.c_void_p * len(addresses))(*addresses)
 

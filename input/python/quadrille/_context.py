@@ -157,7 +157,7 @@ class Handle:
         return self._context
 
     def close(self):
-        """Frees the object now; objects that were made from it keep what they need of it."""
+        """Frees the object now; operators, solvers and others that were made from this object keep what they need of it."""
         self._end()
 
     def __enter__(self):

@@ -14,9 +14,8 @@ import tempfile
 import threading
 import weakref
 
-import numpy as np
-
 from . import _library
+from ._arrays import known
 from ._context import context_of, log
 from ._errors import NOT_CONVERGED, Error, FileError, InvalidInput, NotConverged, Stopped
 from ._gauge import Gauge
@@ -213,7 +212,7 @@ class Results:
         found = correlators
         for key in _place(correlators, name, momentum):
             found = found[key]
-        return _numbers(found) if isinstance(found, list) else _complex(found, _numbers)
+        return known(found) if isinstance(found, list) else _complex(found, known)
 
     def _of_configurations(self, name, momentum):
         try:
@@ -307,10 +306,6 @@ def _place(correlators, name, momentum):
 
 def _complex(parts, read):
     return read(parts["re"]) + 1j * (read(parts["im"]) if "im" in parts else 0)
-
-
-def _numbers(values):
-    return np.array([np.nan if one is None else one for one in values], dtype=float)
 
 
 def _scripts():
