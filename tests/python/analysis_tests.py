@@ -42,6 +42,7 @@ class Analysis(unittest.TestCase):
         samples = without[:, 0] / without[:, 1]
         self.assertAlmostEqual(ratio.error, np.sqrt(39 / 40 * ((samples - samples.mean()) ** 2).sum()), delta=1e-14)
         self.assertAlmostEqual(ratio.value, x[:, 0].mean() / x[:, 1].mean(), delta=1e-14)
+        np.testing.assert_array_equal(found.bias, np.zeros(5))
         one = analysis.jackknife(x[:, 0])
         self.assertEqual((one.value, one.error), (found.value[0], found.error[0]))
         drawn = analysis.bootstrap(x, samples=2000)
@@ -61,6 +62,7 @@ class Analysis(unittest.TestCase):
     def test_masses(self):
         clean = correlators(1, masses=(0.4,), noise=0)
         np.testing.assert_allclose(analysis.effective_mass(clean).value, 0.4, rtol=1e-10)
+        np.testing.assert_allclose(analysis.effective_mass(clean[0]).value, 0.4, rtol=1e-10)
         fitted = analysis.fit(correlators(60), window=(1, 6), states=2)
         self.assertAlmostEqual(fitted.masses.value[0], 0.4, delta=8 * fitted.masses.error[0])
         self.assertEqual(fitted.dof, 2)
@@ -84,6 +86,9 @@ class Analysis(unittest.TestCase):
     def test_bad_input(self):
         for function, pattern in ((lambda: analysis.jackknife([1j, 2]), "take .real"), (lambda: analysis.jackknife([]), "expected real"),
                                   (lambda: analysis.jackknife([1.0, 2.0], bin=0), "statistics.bin"),
+                                  (lambda: analysis.jackknife(np.ones((4, 2)), lambda m: m[0] + 1j), "function: gave complex128"),
+                                  (lambda: analysis.bootstrap(np.ones(4), lambda m: m + 1j, samples=3), "function: gave complex128"),
+                                  (lambda: analysis.effective_mass([[1.0, 2.0], [3.0]]), "correlators: "),
                                   (lambda: analysis.fit(correlators(9), window=(5, 2)), "window"),
                                   (lambda: analysis.fit(correlators(9), window=5), "window: 5; expected .first, last."),
                                   (lambda: analysis.fit(correlators(9), window=(0.5, 3)), "window"),

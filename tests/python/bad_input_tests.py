@@ -76,7 +76,20 @@ class BadInput(unittest.TestCase):
         self.refused("Operator is not a gauge field; make one with quadrille.gauge", q.operator, self.op, "wilson")
         self.refused("Gauge is not an operator", q.solver, self.gauge)
         self.refused("Operator is not a solver", q.propagator, self.op)
-        self.refused("site: .*4 x 2 x 4 x 6", q.propagator, self.solver, [4, 0, 0, 0])
+        for site in ([4, 0, 0, 0], [0.9, 0, 0, 0], "0123", 7, [0, 0, 0]):
+            self.refused("site: .*4 x 2 x 4 x 6", q.propagator, self.solver, site)
+            self.refused("site: .*4 x 2 x 4 x 6", q.point_source, self.gauge, site, 0, 0)
+        self.refused("spin 'a', color 0", q.point_source, self.gauge, [0, 0, 0, 0], "a", 0)
+        for wrong in (np.ones((4, 3), complex), spinor()[:1], "x", spinor().astype(object)):
+            self.refused(r"source: gave .*expected complex128 \(6, 4, 2, 4, 4, 3\)", q.propagator, self.solver,
+                         source=lambda *_, wrong=wrong: wrong)
+        self.refused("shifts: .'a'.; expected a list of numbers", self.solver.shifts, spinor((96,)), ["a"])
+        self.refused("shifts: shape ()", self.solver.shifts, spinor((96,)), 0.5)
+        for dtype in ("x", float, None):
+            self.refused("dtype: .*expected complex128 or complex64", self.gauge.array, dtype)
+        for stream in (1.5, "0", -1, 2 ** 64):
+            self.refused("stream: .*expected the number of a cudaStream_t", self.gauge.context.set_stream, stream)
+        self.refused("file: 5; expected a path", q.read_propagator, self.gauge, 5)
         self.refused("context: int", q.gauge, start="cold", dims=DIMS, context=3)
         self.refused("must be one of auto, cpu, cuda", q.Context, backend="gpu")
         self.refused("communicator: int", q.Context, communicator=3)
@@ -94,7 +107,7 @@ class BadInput(unittest.TestCase):
         self.assertEqual(q.gauge(links, dims=DIMS, backend="cpu").dims, tuple(DIMS))
         broken = links.copy()
         broken[1, 2, 3, 1, 0] *= 1.001
-        self.refused("0 1 3 2|SU", q.gauge, broken, backend="cpu", kind=q.NumericalError)
+        self.refused("SU.3.*0, 1, 3, 2|SU.3.*0,1,3,2", q.gauge, broken, backend="cpu", kind=q.NumericalError)
         broken[1, 2, 3, 1, 0] = np.nan
         self.refused("", q.gauge, broken, backend="cpu", kind=q.NumericalError)
         self.refused("nothing.lime", q.gauge, "nothing.lime", backend="cpu", kind=q.FileError)

@@ -43,7 +43,7 @@ class Notebooks(harness.ProgramTest):
                     self.assertGreater(space["fit"].masses.value[0], 0)
                 if "exact" in space:
                     self.assertLess(abs(space["energy"] - space["exact"]), 1e-4)
-                    self.assertLess(space["total"][-1] - space["total"][0], 1)
+                    self.assertLess(abs(space["total"][-1] - space["total"][0]), 1)
 
     def test_the_readme(self):
         with open(os.path.join(PACKAGE, "README.md"), encoding="utf-8") as stream:

@@ -12,10 +12,13 @@ import importlib.util
 import inspect
 import json
 import os
+import re
 import resource
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import types
@@ -146,6 +149,43 @@ class Arrays(unittest.TestCase):
         x = self.solver(b)
         self.solver(b, guess=x)
         self.assertEqual(self.solver.reports[0].iterations, 0)
+
+    def test_boundaries(self):
+        """The argument goes before a dict, the dict before the default; as words, lists and arrays."""
+        def product(*args, **words):
+            return q.operator(self.gauge, *args, **words)(b)
+
+        b, bare = spinor(), {"type": "wilson", "mass": 0.2}
+        periodic = product({**bare, "boundary": ["periodic"] * 4})
+        antiperiodic = product({**bare, "boundary": ["periodic"] * 3 + ["antiperiodic"]})
+        self.assertGreater(norm(periodic - antiperiodic), 1e-3)
+        for found, wanted in ((product(bare), antiperiodic), (product(bare, boundary="periodic"), periodic),
+                              (product({**bare, "boundary": ["periodic"] * 4}, boundary="antiperiodic"), antiperiodic),
+                              (product({**bare, "boundary": "periodic"}), periodic), (product({**bare, "boundary": None}), antiperiodic),
+                              (product(bare, boundary=np.array(["periodic"] * 3 + ["antiperiodic"])), antiperiodic)):
+            np.testing.assert_array_equal(found, wanted)
+
+    def test_reports_of_a_solver_that_threads_share(self):
+        reports, own = {}, [q.solver(self.op, SOLVER)] * 3
+
+        def work(k):
+            for _ in range(3):
+                reports.setdefault(k, []).append(len(q.propagator(own[k], [k, 0, 0, 0]).reports))
+                own[k](spinor())
+
+        threads = [threading.Thread(target=work, args=(k,)) for k in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(reports, {k: [12] * 3 for k in range(3)})
+
+    def test_sources_of_the_caller(self):
+        sources = {(spin, color): spinor() for spin in range(4) for color in range(3)}
+        found = q.propagator(self.solver, source=lambda spin, color: sources[spin, color])
+        self.assertIsNone(found.site)
+        self.assertIn("source of the caller", repr(found))
+        np.testing.assert_array_equal(found.columns[7], self.solver(sources[2, 1]))
 
     def test_batches_and_shifts(self):
         sources = spinor((3, *SITES))
@@ -373,8 +413,10 @@ class Ranks(unittest.TestCase):
             self.skipTest("this Quadrille is built without MPI")
         if importlib.util.find_spec("mpi4py") is None:
             self.skipTest("python3-mpi4py is not installed")
+        folder = tempfile.mkdtemp(prefix="quadrille-")
+        self.addCleanup(shutil.rmtree, folder)
         done = subprocess.run([os.environ["QUADRILLE_MPIEXEC"], "--oversubscribe", "-n", "2", sys.executable,
-                               os.path.join(python_harness.HERE, "on_ranks.py")], capture_output=True, text=True, timeout=120,
+                               os.path.join(python_harness.HERE, "on_ranks.py"), folder], capture_output=True, text=True, timeout=120,
                               check=False)
         self.assertEqual((done.returncode, done.stdout), (0, "right"), done.stderr)
 
@@ -598,6 +640,11 @@ class Jobs(harness.ProgramTest):
     def test_errors_name_the_argument(self):
         for job, words in (({**self.JOB, "solver": {"type": "cg", "tolerence": 1}}, "job.solver.tolerence: .*did you mean 'tolerance'"),
                            ({**self.JOB, "sover": {}}, "job.sover: "),
+                           ({**self.JOB, "run": [self.JOB["run"][0], {"task": "mesons", "frm": "x"}]}, r"job.run\[1\].frm: "),
+                           ({**self.JOB, "run": [{"task": "propagator", "source": {"type": "point", "sit": 0}}]},
+                            r"job.run\[0\].source.sit: "),
+                           ({(1, 2): 3}, "key .1, 2. must be text"), ("\ud800\n", "job: .*surrogates"),
+                           ({**self.JOB, "run": [{1: 2}]}, "key 1 must be text"),
                            ({**self.JOB, "gauge": {"start": "hot", "dims": DIMS}}, "gauge"),
                            ("run: [", "job:2:1: not valid YAML"), (17, "must be a dict, YAML text or a path")):
             with self.assertRaisesRegex(q.InvalidInput, words):
@@ -606,6 +653,23 @@ class Jobs(harness.ProgramTest):
             q.run(self.path("nothing.yaml"), backend="cpu")
         with self.assertRaises(q.FileError):
             q.Results(self.folder)
+        for words, pattern in (({"set": {1: 2}}, "set: .*expected a dict with paths"), ({"set": 5}, "set: 5"),
+                               ({"set": {"run[7].task": 1}}, "set: the job has no 'run.7..task'"), ({"set": {"": 1}}, "set: "),
+                               ({"out": 5}, "out: 5; expected a path"), ({"out": "\ud800"}, "out: ")):
+            with self.assertRaisesRegex(q.InvalidInput, pattern):
+                q.run(self.JOB, gauge=hot(), **words)
+
+    def test_names_of_any_letters(self):
+        name = "\u03c0\U0001f600.lime"
+        job = {**self.JOB, "run": [{**self.JOB["run"][0], "save": {"file": name, "precision": "double"}}]}
+        results = q.run(job, gauge=hot())
+        self.assertEqual(results["job"]["run"][0]["save"]["file"], name)
+        self.assertTrue(os.path.exists(results.path(name)))
+        for text in ("\x7f\x85\x9f", "\u2028\u2029", "\ufeff\ufffe", "\U0010ffff", "\"\\\n\t"):
+            with self.subTest(text=ascii(text)), self.assertRaisesRegex(q.InvalidInput, "job.run.0..name: 'name' must be at most"):
+                q.run({**self.JOB, "run": [{**self.JOB["run"][0], "name": text}]}, gauge=hot())
+        with self.assertRaisesRegex(q.InvalidInput, "job.run.0..name: not valid YAML"):
+            q.run({**self.JOB, "run": [{**self.JOB["run"][0], "name": "\ud83d"}]}, gauge=hot())  # half a pair
 
     def test_a_job_is_stopped_and_goes_on(self):
         wanted = q.run(self.JOB, gauge=hot())["correlators"]
@@ -613,6 +677,71 @@ class Jobs(harness.ProgramTest):
             q.run(self.JOB, gauge=hot(), out=self.path("out"), progress=lambda solve, *_: solve == 3)
         found = q.run(self.JOB, gauge=hot(), out=self.path("out"))
         self.assertEqual(found["correlators"], wanted)
+        with self.assertLogs("quadrille", "WARNING"), self.assertRaisesRegex(q.Stopped, "; out='(.*)' continues it") as caught:
+            q.run(self.JOB, gauge=hot(), progress=lambda solve, *_: solve == 3)
+        folder = re.search("out='(.*)'", str(caught.exception)).group(1)
+        self.addCleanup(shutil.rmtree, folder)
+        self.goes_on(folder, wanted)
+
+    def goes_on(self, folder, wanted):
+        """A run of the job there ends one that was stopped at its fourth solve."""
+        left = set()
+        found = q.run(self.JOB, gauge=hot(), out=folder, progress=lambda _, solves, *__: left.add(solves))
+        self.assertEqual(found["correlators"], wanted)
+        self.assertEqual((left, found["timing"]["runs"]), ({9}, 2))
+
+    def test_ctrl_c_of_a_job_saves_its_state(self):
+        earlier = signal.signal(signal.SIGINT, signal.default_int_handler)
+        self.addCleanup(signal.signal, signal.SIGINT, earlier)
+
+        def interrupt(solve, *_):
+            if solve == 3:
+                os.kill(os.getpid(), signal.SIGINT)
+
+        with self.assertRaises(KeyboardInterrupt):
+            q.run(self.JOB, gauge=hot(), out=self.path("out"), progress=interrupt)
+        with self.assertLogs("quadrille", "WARNING") as logs, self.assertRaises(KeyboardInterrupt):
+            q.run(self.JOB, gauge=hot(), progress=interrupt)
+        kept = re.search("out='(.*)' continues it", "\n".join(logs.output)).group(1)
+        self.addCleanup(shutil.rmtree, kept)
+        wanted = q.run(self.JOB, gauge=hot())["correlators"]
+        for folder in (self.path("out"), kept):
+            self.goes_on(folder, wanted)
+
+    def test_ctrl_c_while_another_thread_runs_a_job(self):
+        begun, stop = threading.Event(), threading.Event()
+
+        def progress(*_):
+            begun.set()
+            stop.wait()
+
+        thread = threading.Thread(target=lambda: q.run(self.JOB, gauge=hot(), out=self.path("first"), progress=progress))
+        thread.start()
+        begun.wait()
+        earlier = signal.signal(signal.SIGINT, signal.default_int_handler)
+        timer = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
+        late = threading.Timer(20, stop.set)  # the test fails rather than waits
+        try:
+            timer.start()
+            late.start()
+            with self.assertRaises(KeyboardInterrupt):
+                q.run(self.JOB, gauge=hot())
+            self.assertFalse(stop.is_set())
+        finally:
+            stop.set()
+            late.cancel()
+            thread.join()
+            signal.signal(signal.SIGINT, earlier)
+        q.run(self.JOB, gauge=hot())
+
+    def test_a_job_within_the_progress_of_another(self):
+        inner = []
+
+        def progress(*_):
+            if not inner:
+                inner.append(q.run(self.JOB, gauge=hot())["correlators"])
+
+        self.assertEqual([q.run(self.JOB, gauge=hot(), progress=progress)["correlators"]], inner)
 
 
 if __name__ == "__main__":
