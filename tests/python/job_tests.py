@@ -2,6 +2,7 @@
 """Jobs from Python: their folders, errors, and what ends them."""
 
 import gc
+import json
 import os
 import re
 import shutil
@@ -59,6 +60,21 @@ class Jobs(harness.ProgramTest):
                                ({"out": 5}, "out: 5; expected a path"), ({"out": "\ud800"}, "out: ")):
             with self.assertRaisesRegex(q.InvalidInput, pattern):
                 q.run(self.JOB, gauge=hot(), **words)
+
+    def test_files_are_relative_to_the_working_directory(self):
+        os.mkdir(self.path("sub"))
+        hot().save(self.path("sub/field.lime"))
+        job = {**self.JOB, "gauge": {"file": "field.lime"}}
+        with open(self.path("sub/job.yaml"), "w", encoding="utf-8") as stream:
+            json.dump(job, stream)
+        self.addCleanup(os.chdir, os.getcwd())
+        os.chdir(self.folder)
+        with self.assertRaisesRegex(q.FileError, "field.lime: .*; files that a job reads are relative to the working directory, /"):
+            q.run("sub/job.yaml", backend="cpu")
+        with self.assertRaisesRegex(q.FileError, r"field.lime: no such file$"):
+            q.run(job, backend="cpu")
+        os.chdir("sub")
+        self.assertEqual(q.run("job.yaml", backend="cpu").folder, "job.out")
 
     def test_names_of_any_letters(self):
         name = "\u03c0\U0001f600.lime"

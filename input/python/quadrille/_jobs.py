@@ -54,6 +54,11 @@ def run(job, *, gauge=None, set=None, out=None, progress=None,  # pylint: disabl
     temporary = None if folder is not None else _TemporaryFolder()
     try:
         return _results(here, gauge, text, words, folder or temporary.path, progress, temporary)
+    except FileError as trouble:
+        if words is None and _of_another_folder(job):
+            raise FileError(f"{trouble}; files that a job reads are relative to the working directory, {os.getcwd()}",
+                            trouble.where) from None
+        raise
     except (Stopped, KeyboardInterrupt) as end:
         if temporary is not None and temporary.keep():
             said = f"out={temporary.path!r} continues it"
@@ -90,6 +95,10 @@ class _TemporaryFolder:
     def keep(self):
         """Says whether there is something in it that is worth it."""
         return bool(os.listdir(self.path)) and self._end.detach() is not None
+
+
+def _of_another_folder(job):
+    return os.path.exists(job) and not os.path.samefile(os.path.dirname(job) or ".", ".")
 
 
 def _path(path, name):
