@@ -31,6 +31,13 @@ def in_threads(*works):
         sys.setswitchinterval(usual)
 
 
+class OnAGpu:
+    """As an array of CuPy."""
+
+    def __array__(self, *_args, **_words):
+        raise TypeError("implicit conversion to a NumPy array is not allowed")
+
+
 class ModuleCalls(unittest.TestCase):
     def test_structs_are_those_of_the_library(self):
         with open(os.path.join(HERE, "..", "hosts", "abi.txt")) as stream:
@@ -166,11 +173,12 @@ class ModuleCalls(unittest.TestCase):
                                   (lambda: q.mgemm([1, 2], eye), "a: .*expected a matrix"),
                                   (lambda: q.mgemm(eye, eye, form="luke"), "luke"), (lambda: q.eigen(eye[:2]), "square"),
                                   (lambda: q.eigen(eye + 1e-3j * eye), "diagonal of a Hermitian matrix is real"),
-                                  (lambda: q.eigen(eye, np.eye(2)), "b: shape"), (lambda: q.eigen(eye, numbers=(2, 9)), ""),
-                                  (lambda: q.md.forces([0, 1], [[1.0]], [[1.0]]), ""),
+                                  (lambda: q.eigen(eye, np.eye(2)), "b: shape"), (lambda: q.eigen(eye, numbers=(2, 9)), "eigenvectors 2 to 9"),
+                                  (lambda: q.md.forces([0, 1], [[1.0]], [[1.0]]), "particle 2 has type 2"),
                                   (lambda: q.md.forces([0.5], [[1.0]], [[1.0]]), "types: float64"),
                                   (lambda: q.md.forces([0], [[1.0]], [[1.0]])(np.zeros((2, 3))), "positions: shape"),
-                                  (lambda: q.block_matrix([]), "rows"), (lambda: q.block_matrix([2, 0]), ""),
+                                  (lambda: q.block_matrix([]), "rows"), (lambda: q.block_matrix([2, 0]), "rows: numbers from 0 to 2"),
+                                  (lambda: q.mgemm(OnAGpu(), eye), "a: implicit conversion"),
                                   (lambda: q.block_matrix([2])[1, 0], "block"),
                                   (lambda: q.block_matrix([2 ** 32 + 5]), "rows: numbers from 4294967301"),
                                   (lambda: q.block_matrix([[1, 2], [3]]), "rows: "),

@@ -162,7 +162,7 @@ def integers(values, name, dimensions, lowest=0):
 def _array(values, name):
     try:
         return np.asarray(values)
-    except ValueError as trouble:  # rows of different lengths
+    except (ValueError, TypeError, RuntimeError) as trouble:  # rows of different lengths; arrays on a GPU
         raise InvalidInput(f"{name}: {trouble}", [name]) from None
 
 

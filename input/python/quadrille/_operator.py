@@ -9,6 +9,8 @@ from ._words import Words
 # quadrille_product; the systems of a solver have the same names.
 PRODUCTS = {"m": 0, "m_dagger": 1, "m_dagger_m": 2, "hop": 3, "hop_dagger": 4, "even_odd": 5, "even_odd_dagger": 6,
             "even_odd_normal": 7}
+SUBSETS = ("full", "even", "odd")
+SITE_ORDERS = ("lexicographic", "even_odd", "odd_even", "openqcd")
 TIME_BOUNDARIES = ("periodic", "antiperiodic")
 
 
@@ -51,7 +53,10 @@ class Operator(Handle):
         self.gauge, self.words = gauge, words
 
     def site_shape(self, subset=None, sites=None):
-        """The shape of a spinor's site axes, and what they are called."""
+        """The shape of a spinor's site axes, and what they are called. Words that decide on it are checked before arrays."""
+        for name, word, words in (("subset", subset, SUBSETS), ("sites", sites, SITE_ORDERS)):
+            if word is not None and not (isinstance(word, str) and word in words):
+                raise InvalidInput(f"{name}: {word!r}; expected one of {', '.join(words)}", [name])
         whole = subset in (None, "full")
         if whole and sites in (None, "lexicographic"):
             return self.gauge.sites, "t, z, y, x"
