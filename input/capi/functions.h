@@ -7,4 +7,6 @@ namespace quadrille::capi {
 
 extern const quadrille_functions function_table;
 
+quadrille_status propagator_to_memory(quadrille_propagator* propagator, int column, const char* words, void* array);
+
 }  // namespace quadrille::capi

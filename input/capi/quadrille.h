@@ -16,13 +16,13 @@
  *
  * Ranks. A context may be made on an MPI communicator of the host (quadrille_context_create_mpi). Then all its ranks
  * must make the same calls, with the same words, in the same order. Only the functions that set callbacks and streams,
- * quadrille_message, quadrille_help, quadrille_schema, quadrille_gauge_dims, quadrille_gauge_part and
- * quadrille_solver_json may be called on some ranks alone. Words describe the whole lattice; arrays hold a rank's own
- * part of it, which quadrille_gauge_part gives; results are those of the whole lattice. A call that is refused on one
- * rank is refused on all, with QUADRILLE_FAILED_ELSEWHERE on the ranks where nothing was wrong. Only what keeps a rank
- * from reaching the others leaves them waiting: a handle of `context`, `gauge`, `op` or `solver` that is not valid
- * there, a call from within a callback or from a thread that may not use MPI, memory that runs out in the midst of the
- * work.
+ * quadrille_message, quadrille_help, quadrille_schema, quadrille_gauge_dims, quadrille_gauge_part,
+ * quadrille_solver_json and quadrille_statistics may be called on some ranks alone. Words describe the whole lattice;
+ * arrays hold a rank's own part of it, which quadrille_gauge_part gives; results are those of the whole lattice. A call
+ * that is refused on one rank is refused on all, with QUADRILLE_FAILED_ELSEWHERE on the ranks where nothing was wrong.
+ * Only what keeps a rank from reaching the others leaves them waiting: a handle of `context`, `gauge`, `op` or `solver`
+ * that is not valid there, a call from within a callback or from a thread that may not use MPI, memory that runs out in
+ * the midst of the work.
  *
  * Threads. Contexts are independent: different threads may use different contexts at the same time. Calls with handles
  * of the same context take turns; a callback must not call back into its own context, which is refused. Jobs of one
@@ -131,7 +131,9 @@ QUADRILLE_C_API quadrille_status quadrille_schema(quadrille_context* context, co
  *                                     divided out on import, and not multiplied in on export
  *   spatial_factor: F                 in the same way, a factor of the x, y and z links (an anisotropy)
  *   where: host | device              the memory that the arrays are in; default: host
- *   bytes: N                          the size of each array; if given, it must be the size that is needed */
+ *   bytes: N                          the size of each array; if given, it must be the size that is needed
+ *   part: [X, Y, Z, T]                the sites that the arrays hold; if given, they must be those of this rank's part
+ *                                     of the lattice, on one rank dims */
 
 /* `words`: a job's gauge block, {file: a.lime} or {start: hot, dims: [8, 8, 8, 16], seed: 7}. Files are relative to the
  * working directory. */
@@ -250,14 +252,23 @@ QUADRILLE_C_API quadrille_status quadrille_propagator_read(quadrille_gauge* gaug
 /* ---- statistics ---- */
 
 /* Means and errors of measurements `rows` [configurations][length], in the order of the Markov chain, as in `averages`
- * and `fits` of results.json. `words`: bin: n                       configurations in each bin; default: 1 bootstrap:
- * n, seed: k        samples for bootstrap errors beside those of the jackknife; default: none samples: true also the
- * means without each bin, and of each bootstrap sample effective_mass: true         also that of a cosh: a row is a
- * correlator from the source on, of an even length fit: {window: [first, last], states: 1, correlated: false}   also a
- * fit of such rows, as in `ensemble.fits` *json is a map: configurations, bins, mean, error, bootstrap_error, tau_int,
- * tau_int_error, gamma_error, window (lists of `length` numbers); jackknife_samples, bootstrap_samples (lists of them);
- * effective_mass; fit, null where there is none, with the reason in `fit_warning`. What is not known is null.
- * QUADRILLE_NUMERICAL for numbers that are not finite. On several ranks each rank may call it alone. */
+ * and `fits` of results.json.
+ *
+ * Words:
+ *   bin: N                            configurations in each bin; default: 1
+ *   bootstrap: N                      samples for bootstrap errors beside those of the jackknife; default: 0, none
+ *   seed: N                           of the bootstrap's random numbers; default: 1
+ *   samples: true | false             also the means without each bin, and of each bootstrap sample; default: false
+ *   effective_mass: true | false      also that of a cosh: a row is a correlator from the source on, of an even length
+ *   fit: {window: [first, last], states: 1, correlated: false}
+ *                                     also a fit of such rows, as in `ensemble.fits`
+ *
+ * *json is a map: configurations, bins; mean, error, bootstrap_error, tau_int, tau_int_error, gamma_error, window
+ * (lists of `length` numbers); jackknife_samples, bootstrap_samples (lists of them); effective_mass; fit, null where
+ * chi^2 has no minimum or no covariance that can be inverted, with the reason in `fit_warning`, which may also say that
+ * a fit has no errors. What is not known is null. QUADRILLE_INVALID_INPUT for a window beyond the rows, or with more
+ * parameters than the points and the bins allow; QUADRILLE_NUMERICAL for numbers that are not finite. On several ranks
+ * each rank may call it alone. */
 QUADRILLE_C_API quadrille_status quadrille_statistics(quadrille_context* context, const char* words, const double* rows,
                                                       size_t configurations, size_t length, const char** json);
 

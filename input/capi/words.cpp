@@ -96,6 +96,11 @@ ParameterTable make_links_table(bool with_dims) {
                   .minimum_open = true});
   list.push_back(where_parameter());
   list.push_back(bytes_parameter());
+  list.push_back({.name = "part",
+                  .type = Type::integer4,
+                  .help = "extents x, y, z, t of the sites that the arrays hold; must be those of this rank's part of "
+                          "the lattice",
+                  .minimum = 1});
   return table;
 }
 

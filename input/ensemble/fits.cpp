@@ -32,14 +32,15 @@ struct FitRules {
         correlated(asked.boolean("correlated")),
         where(asked.where()) {}
 
+  /// Of a window without a problem().
   CoshModel model(int extent) const { return {extent, int(window[0]), int(window[1]), states}; }
   /// Why no such fit can be made with so many times and bins; empty when one can.
   std::string problem(int extent, std::size_t bins) const {
-    const CoshModel wanted = model(extent);
-    if (wanted.first >= wanted.last || wanted.last > extent / 2) {
+    if (window[0] >= window[1] || window[1] > extent / 2) {
       return fmt::format("'window' must be two times after the source, the first one smaller, of 0 to T/2 = {}",
                          extent / 2);
     }
+    const CoshModel wanted = model(extent);
     if (wanted.degrees_of_freedom() < 1) {
       return fmt::format("'window' has {} points, and a fit of {} has {} parameters: it needs {} points at least",
                          wanted.points(), states == 1 ? "one state" : "two states", 2 * states, 2 * states + 1);
@@ -85,6 +86,11 @@ std::vector<double> listed(const std::optional<CoshFit>& fit, int states) {
   return out;
 }
 
+/// One bin at least, of the configurations that there are.
+std::size_t bins_of(std::size_t configurations, std::size_t bin) {
+  return std::max<std::size_t>(configurations / bin, 1);
+}
+
 Json known_or_null(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 Json asked_of(const FitRules& rules, std::size_t configurations) {
@@ -97,12 +103,13 @@ Json asked_of(const FitRules& rules, std::size_t configurations) {
 
 /// Null with a reason where there is no fit.
 Json fitted(const FitRules& rules, const Measurements& rows, std::size_t bin, std::string& why) {
-  const CoshModel model = rules.model(int(rows.front().size()));
+  const int extent = int(rows.front().size());
+  why = rules.problem(extent, bins_of(rows.size(), bin));  // before the rows are read at the window's times
+  if (!why.empty()) return nullptr;
+  const CoshModel model = rules.model(extent);
   Measurements points;
   for (const auto& row : rows) points.push_back(folded(row, model));
   const Bins bins(points, bin);
-  why = rules.problem(model.extent, bins.count());
-  if (!why.empty()) return nullptr;
   const CoshFitter fitter(model, jackknife_covariance(bins), rules.correlated);
   const std::optional<CoshFit> of_all = fitter.fit(bins.mean());
   if (!of_all) {
@@ -140,7 +147,7 @@ std::string no_correlator(const FitRules& rules, const std::vector<CorrelatorRow
 }  // namespace
 
 void check_fits(const Job& job, int extent, std::size_t configurations, std::vector<Error>& errors) {
-  const std::size_t bins = std::max<std::size_t>(configurations / std::size_t(job.ensemble->integer("bin")), 1);
+  const std::size_t bins = bins_of(configurations, std::size_t(job.ensemble->integer("bin")));
   std::map<std::string, Location> names;
   for (const FitRules& rules : rules_of(job)) {
     const std::string problem = rules.problem(extent, bins);
@@ -155,7 +162,10 @@ void check_fits(const Job& job, int extent, std::size_t configurations, std::vec
 }
 
 Json fit_of_rows(const Parameters& asked, const Measurements& rows, std::size_t bin, std::string& why) {
-  return fitted(FitRules(asked), rows, bin, why);
+  const FitRules rules(asked);
+  const std::string problem = rules.problem(int(rows.front().size()), bins_of(rows.size(), bin));
+  if (!problem.empty()) throw Error(ErrorCode::invalid_input, problem, rules.where);
+  return fitted(rules, rows, bin, why);
 }
 
 Json fits(const Job& job, const std::vector<Json>& results, const AverageRules& rules,

@@ -17,7 +17,8 @@ namespace quadrille {
 void check_fits(const Job& job, int extent, std::size_t configurations, std::vector<Error>& errors);
 
 /// One of `fits` below, of rows that begin at the source: `asked` is an entry of `ensemble.fits`. Null, with the reason
-/// in `why`, where there is no fit; without errors `why` says so. Errors: those of CoshFitter.
+/// in `why`, where chi^2 has no minimum; without errors of the fit `why` says so. Errors: ErrorCode::invalid_input for
+/// a window beyond the rows, or for too few points or bins; those of CoshFitter.
 nlohmann::ordered_json fit_of_rows(const Parameters& asked, const Measurements& rows, std::size_t bin,
                                    std::string& why);
 

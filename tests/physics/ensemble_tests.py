@@ -260,6 +260,7 @@ class Ensemble(EnsembleTest):
 
     def test_fits_that_are_wrong(self):
         for fit, pattern in (({"window": [3, 5]}, r"'window' must be two times .* 0 to T/2 = 4"),
+                             ({"window": [1, 2 ** 32 + 4]}, r"'window' must be two times .* 0 to T/2 = 4"),
                              ({"window": [4, 2]}, "'window' must be two times"),
                              ({"window": [2, 3]}, "'window' has 2 points, and a fit of one state has 2 parameters"),
                              ({"window": [1, 4], "states": 2}, "'window' has 4 points, and a fit of two states")):

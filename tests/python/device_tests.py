@@ -102,16 +102,28 @@ class Device(unittest.TestCase):
             self.solver(device, out=self.on_device(b))
 
     def test_streams(self):
-        stream = ctypes.c_void_p()
-        self.assertEqual(self.cuda.cudaStreamCreate(ctypes.byref(stream)), 0)
-        b = spinor()
-        device, pinned = self.on_device(np.zeros_like(b)), np.ascontiguousarray(b)
+        """The array is filled by a copy that waits for long work on the same stream."""
+        b, stream, pinned, ballast = spinor(), ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+        wanted = self.solver(b)  # kernels are tuned, too, before something is to last
+        device, out = self.on_device(np.zeros_like(b)), self.on_device(np.zeros_like(b))
+        size = ctypes.c_size_t(1 << 30)
+        for status in (self.cuda.cudaStreamCreate(ctypes.byref(stream)), self.cuda.cudaMalloc(ctypes.byref(ballast), size),
+                       self.cuda.cudaMallocHost(ctypes.byref(pinned), ctypes.c_size_t(b.nbytes))):
+            self.assertEqual(status, 0)
+        ctypes.memmove(pinned, b.ctypes.data, b.nbytes)
         self.gauge.context.set_stream(stream.value)
-        self.cuda.cudaMemcpyAsync(device.pointer, ctypes.c_void_p(pinned.ctypes.data), ctypes.c_size_t(b.nbytes), 4, stream)
-        out = self.on_device(np.zeros_like(b))
-        self.solver(device, out=out)
-        self.gauge.context.set_stream(None)
-        np.testing.assert_array_equal(out.get(), self.solver(b))
+        try:
+            for _ in range(400):  # 0.1 s
+                self.assertEqual(self.cuda.cudaMemsetAsync(ballast, 0, size, stream), 0)
+            self.assertEqual(self.cuda.cudaMemcpyAsync(device.pointer, pinned, ctypes.c_size_t(b.nbytes), 4, stream), 0)
+            self.assertEqual(self.cuda.cudaStreamQuery(stream), 600)  # cudaErrorNotReady
+            self.cuda.cudaGetLastError()
+            self.solver(device, out=out)
+        finally:
+            self.gauge.context.set_stream(None)
+        np.testing.assert_array_equal(out.get(), wanted)
+        self.cuda.cudaFreeHost(pinned)
+        self.cuda.cudaFree(ballast)
         self.cuda.cudaStreamDestroy(stream)
 
     def test_a_guess_on_the_device_is_refused(self):

@@ -2,6 +2,7 @@
 """Runs the cells of each notebook of input/python/notebooks, and the code of its README, in a folder of their own."""
 
 import glob
+import importlib.util
 import json
 import os
 import re
@@ -43,11 +44,14 @@ class Notebooks(harness.ProgramTest):
                     self.assertGreater(space["fit"].masses.value[0], 0)
                 if "exact" in space:
                     self.assertLess(abs(space["energy"] - space["exact"]), 1e-4)
-                    self.assertLess(space["total"][-1] - space["total"][0], 1)
+                    self.assertLess(abs(space["total"][-1] - space["total"][0]), 1)
+
+    def code_of_the_readme(self):
+        with open(os.path.join(PACKAGE, "README.md"), encoding="utf-8") as stream:
+            return re.findall(r"```python\n(.*?)```", stream.read(), re.DOTALL)
 
     def test_the_readme(self):
-        with open(os.path.join(PACKAGE, "README.md"), encoding="utf-8") as stream:
-            code = re.findall(r"```python\n(.*?)```", stream.read(), re.DOTALL)
+        code = self.code_of_the_readme()
         first = code[0]
         self.assertEqual(len(code), 2)
         self.assertLessEqual(len(first.splitlines()), 15)
@@ -55,6 +59,23 @@ class Notebooks(harness.ProgramTest):
         self.assertIn("q", small)
         space = self.run_cells("README.md", [first.replace("mass=-0.79", "mass=0.3")])
         self.assertEqual(len(space["results"].correlator("baryons/nucleon")), 8)
+
+    def test_the_ensemble_of_the_readme(self):
+        if importlib.util.find_spec("h5py") is None:
+            self.skipTest("h5py is not installed")
+        self.run_job({
+            "gauge": {"start": "hot", "dims": [4, 4, 4, 8]},
+            "operator": {"type": "wilson", "kappa": 0.12, "boundary": ["periodic"] * 3 + ["antiperiodic"]},
+            "solver": {"type": "bicgstab", "tolerance": 1e-9}, "ensemble": {"from": "generate"},
+            "run": [{"task": "generate", "beta": 5.7, "thermalization": 5, "configurations": 10, "separation": 1, "save": "c_####.lime"},
+                    {"task": "propagator", "source": {"type": "point", "site": [0, 0, 0, 0]}},
+                    {"task": "mesons", "from": "propagator"}]}, "--threads", "1")
+        os.rename(self.path("out"), self.path("ensemble.out"))
+        second = self.code_of_the_readme()[1]
+        changed = second.replace("window=(8, 16)", "window=(1, 4)").replace("c[8] / c[9]", "c[2] / c[3]")
+        self.assertEqual(changed.count("(1, 4)") + changed.count("c[2]"), 2)
+        space = self.run_cells("README.md", ["import quadrille as q", changed])
+        self.assertEqual(space["C"].shape, (10, 8))
 
 
 if __name__ == "__main__":

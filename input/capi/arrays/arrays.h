@@ -104,6 +104,7 @@ class LinkArrays {
   const Points& points() const { return points_; }
 
  private:
+  static void demand_part(const Parameters& words, const Dims& dims);
   void take_points(const int* points);
   void undo_factors(const Parameters& words);
   void demand_su3(const Unitarity& found) const;

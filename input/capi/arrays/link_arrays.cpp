@@ -6,6 +6,7 @@
 #include "input/job/gauge.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
@@ -83,12 +84,22 @@ LinkArrays::LinkArrays(const Parameters& words, const Lattice& lattice, const vo
                                                    : link_bytes);
   between_mu_ = std::int64_t(one_by_one ? link_bytes : std::size_t(places) * link_bytes);
   ArrayWords::check_bytes(words, array_bytes_);
+  demand_part(words, dims);
   undo_factors(words);
   if (!openqcd) return;
   words_.check(arrays[1], "links[1], the list of points ipt,", sizeof(int), false);
   const int* const points = static_cast<const int*>(arrays[1]);
   take_points(points);
   if (divided) faces_ = std::make_unique<OpenQcdFaces>(lattice, arrays_[0], points, words_.bits());
+}
+
+/// Arrays of as many sites that are cut otherwise have the right size, too.
+void LinkArrays::demand_part(const Parameters& words, const Dims& dims) {
+  if (!words.has("part") || words.integer4("part") == dims) return;
+  throw Error(ErrorCode::invalid_input,
+              fmt::format("'part': the arrays must hold {} sites along x, y, z, t, not {}", fmt::join(dims, " x "),
+                          fmt::join(words.integer4("part"), " x ")),
+              words.where("part"));
 }
 
 void LinkArrays::undo_factors(const Parameters& words) {

@@ -5,7 +5,7 @@
     op = q.operator(gauge, "clover", mass=-0.79, csw=1.769)
     solver = q.solver(op, "bicgstab", tolerance=1e-10, sloppy={"precision": "half"})
     S = q.propagator(solver, site=[0, 0, 0, 0]).array()     # [t, z, y, x, spin, spin, color, color]
-    results = q.run("job.yaml")                             # as the program does
+    results = q.run("job.yaml")                             # as the program does in the folder of the file
 
 gauge, operator, solver, propagator, run: see help(quadrille.solver), which has the parameters. Every exception is a
 quadrille.Error. quadrille.analysis has errors and fits; mgemm, eigen, block_matrix and md.forces are calls of modules.

@@ -17,22 +17,22 @@ from ._errors import (
     NotConverged as NotConverged, NumericalError as NumericalError, OutOfMemory as OutOfMemory, Stopped as Stopped,
     Unsupported as Unsupported)
 
-Progress = Union[Callable[[int, int, int, float], Any], bool, Any, None]
-Path = Union[str, "PathLike[str]"]
+_Progress = Union[Callable[[int, int, int, float], Any], bool, Any, None]
+_Path = Union[str, "PathLike[str]"]
 
 __version__: str
 
-def gauge(source: Union[Path, Mapping[str, Any], Any, None] = None, *, context: Union[Context, None] = None,
+def gauge(source: Union[_Path, Mapping[str, Any], Any, None] = None, *, context: Union[Context, None] = None,
           backend: Union[str, None] = None, device: Union[int, None] = None, threads: Union[int, None] = None,
           **words: Any) -> Gauge: ...
 def operator(gauge: Gauge, type: Union[str, Mapping[str, Any], None] = None, *,
-             boundary: Union[str, Sequence[Any]] = "antiperiodic", **words: Any) -> Operator: ...
+             boundary: Union[str, Sequence[Any], None] = None, **words: Any) -> Operator: ...
 def solver(op: Operator, type: Union[str, Mapping[str, Any], None] = None, **words: Any) -> Solver: ...
 def propagator(solver: Solver, site: Sequence[int] = (0, 0, 0, 0), *,
-               source: Union[Callable[[int, int], Any], None] = None, progress: Progress = None,
+               source: Union[Callable[[int, int], Any], None] = None, progress: _Progress = None,
                batch: Union[int, str, None] = None, **words: Any) -> Propagator: ...
-def run(job: Union[Mapping[str, Any], Path], *, gauge: Union[Gauge, None] = None,
-        set: Union[Mapping[str, Any], None] = None, out: Union[Path, None] = None, progress: Progress = None,
+def run(job: Union[Mapping[str, Any], _Path], *, gauge: Union[Gauge, None] = None,
+        set: Union[Mapping[str, Any], None] = None, out: Union[_Path, None] = None, progress: _Progress = None,
         context: Union[Context, None] = None, backend: Union[str, None] = None, device: Union[int, None] = None,
         threads: Union[int, None] = None) -> Results: ...
 def help_on(topic: str = "") -> str: ...

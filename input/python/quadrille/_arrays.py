@@ -3,6 +3,7 @@
 NumPy arrays, and any array that offers __cuda_array_interface__ (CuPy, PyTorch, JAX on a GPU) or __dlpack__ on the CPU.
 """
 
+import bisect
 import ctypes
 
 import numpy as np
@@ -13,19 +14,26 @@ PRECISIONS = {np.dtype(np.complex128): "double", np.dtype(np.complex64): "single
 
 
 class View:
-    """An array as it lies in memory: shape, dtype, strides in bytes, address, and whether it is on a GPU."""
+    """An array as it lies in memory: shape, dtype, strides in bytes, address, and whether it is on a GPU.
 
-    def __init__(self, owner, shape, dtype, strides, address, on_device, writable):
-        self.owner, self.shape, self.dtype = owner, tuple(shape), dtype
+    owner: the caller's array. kept: what holds the memory; an exporter of DLPack may have made a copy. In host memory it is
+    an array of NumPy.
+    """
+
+    def __init__(self, owner, kept, shape, dtype, strides, address, on_device, writable):
+        self.owner, self.kept, self.shape, self.dtype = owner, kept, tuple(shape), dtype
         self.strides, self.address, self.on_device, self.writable = tuple(strides), address, on_device, writable
 
-    def contiguous(self, axes=None):
-        """Whether the numbers of these last axes follow one another."""
+    def contiguous(self, axes):
+        """Whether the numbers of these last axes follow one another, each where the library can read it."""
         if 0 in self.shape:
             return True
+        steps = list(zip(self.shape, self.strides))
+        places = [self.address, *(stride for extent, stride in steps if extent > 1)]
+        if any(place % (self.dtype.itemsize // 2) for place in places):
+            return False
         step = self.dtype.itemsize
-        first = 0 if axes is None else len(self.shape) - axes
-        for extent, stride in reversed(list(zip(self.shape, self.strides))[first:]):
+        for extent, stride in reversed(steps[len(steps) - axes:]):
             if extent != 1 and stride != step:
                 return False
             step *= extent
@@ -33,33 +41,40 @@ class View:
 
 
 def view_of(array, name):
-    """Raises InvalidInput for what is no array of complex numbers."""
+    """Raises InvalidInput for what is not an array of complex numbers."""
     if isinstance(array, np.ndarray):
-        return _checked(View(array, array.shape, array.dtype, array.strides, array.ctypes.data, False,
-                             array.flags.writeable), name)
-    device = _device_view(array)
+        return _checked(_host_view(array, array, array.flags.writeable), name)
+    numbers, is_it = _numbers_of(array)
+    device = _device_view(array, numbers, is_it)
     if device is not None:
         return _checked(device, name)
     if hasattr(array, "__dlpack__"):
         try:
-            host = np.from_dlpack(_without_history(array))
+            host = np.from_dlpack(numbers)
         except (RuntimeError, TypeError, BufferError, AttributeError) as trouble:
             raise Unsupported(f"{name}: {type(array).__name__} gives no array by DLPack: {trouble}", [name]) from None
         # DLPack says nothing of who may write; owners of memory that nobody may write (JAX) do not say so either.
-        return _checked(View(array, host.shape, host.dtype, host.strides, host.ctypes.data, False,
-                             type(array).__module__.split(".")[0] == "torch"), name)
-    raise InvalidInput(f"{name}: {type(array).__name__} is no array: give one of NumPy, CuPy, PyTorch or JAX, or "
+        return _checked(_host_view(array, host, is_it and type(array).__module__.split(".")[0] == "torch"), name)
+    raise InvalidInput(f"{name}: {type(array).__name__} is not an array: give one of NumPy, CuPy, PyTorch or JAX, or "
                        "numpy.asarray of it", [name])
 
 
-def _without_history(array):
-    """Of a tensor that PyTorch differentiates: its numbers."""
-    return array.detach() if hasattr(array, "detach") else array
+def _host_view(owner, host, writable):
+    return View(owner, host, host.shape, host.dtype, host.strides, host.ctypes.data, False, writable)
 
 
-def _device_view(array):
+def _numbers_of(array):
+    """Of a tensor of PyTorch: one that is not differentiated, and of which conjugation and sign, which it may put off, are
+    done; and whether that is still the memory of the tensor."""
+    numbers = array.detach() if hasattr(array, "detach") else array
+    if not any(hasattr(numbers, bit) and getattr(numbers, bit)() for bit in ("is_conj", "is_neg")):
+        return numbers, True
+    return numbers.resolve_conj().resolve_neg(), False
+
+
+def _device_view(array, numbers, writable):
     try:
-        found = getattr(_without_history(array), "__cuda_array_interface__", None)
+        found = getattr(numbers, "__cuda_array_interface__", None)
     except (AttributeError, RuntimeError, TypeError):  # PyTorch's way to say that the tensor is on the CPU
         return None
     if found is None:
@@ -69,7 +84,7 @@ def _device_view(array):
     if strides is None:
         strides = [dtype.itemsize * int(np.prod(found["shape"][k + 1:], dtype=np.int64)) for k in range(len(found["shape"]))]
     address, read_only = found["data"]
-    return View(array, found["shape"], dtype, strides, address, True, not read_only)
+    return View(array, numbers, found["shape"], dtype, strides, address, True, writable and not read_only)
 
 
 def _checked(view, name):
@@ -80,10 +95,26 @@ def _checked(view, name):
     return view
 
 
+def dtype_of(dtype):
+    """Of numbers that arrays may have."""
+    try:
+        found = np.dtype(dtype)
+    except TypeError:
+        found = None
+    if found not in PRECISIONS:
+        raise InvalidInput(f"dtype: {dtype!r}; expected complex128 or complex64", ["dtype"])
+    return found
+
+
 def _expected_shape(view, shape, name, axes):
     if view.shape == tuple(shape):
         return
     raise InvalidInput(f"{name}: shape {view.shape}; expected {tuple(shape)}, [{axes}]", [name])
+
+
+def known(values):
+    """Numbers of results; not-a-number for what is not known."""
+    return np.array([np.nan if value is None else value for value in values], dtype=float)
 
 
 def pointers(addresses):
@@ -92,9 +123,11 @@ def pointers(addresses):
 
 def swapped(view):
     """The view with its last two axes exchanged."""
+    if not view.on_device:
+        return _host_view(view.owner, view.kept.swapaxes(-1, -2), view.writable)
     order = [*range(len(view.shape) - 2), len(view.shape) - 1, len(view.shape) - 2]
-    return View(view.owner, [view.shape[k] for k in order], view.dtype, [view.strides[k] for k in order], view.address,
-                view.on_device, view.writable)
+    return View(view.owner, view.kept, [view.shape[k] for k in order], view.dtype, [view.strides[k] for k in order], view.address,
+                True, view.writable)
 
 
 class Spinors:
@@ -109,21 +142,28 @@ class Spinors:
                 raise InvalidInput(f"{name}: shape (); expected [number, {axes}, spin, color]", [name])
             wanted = (view.shape[0], *wanted)
         _expected_shape(view, wanted, name, ("number, " if batch else "") + axes + ", spin, color")
-        axes_of_one = len(site_shape) + 2
-        self.copied, self.array, order = False, array, "spin_color"
-        if not view.contiguous(axes_of_one):
-            if swapped(view).contiguous(axes_of_one):
+        self._axes = len(site_shape) + 2
+        self.owner, self.strides, self.copied, order = view.owner, view.strides, False, "spin_color"
+        if not view.contiguous(self._axes):
+            if swapped(view).contiguous(self._axes):
                 order = "color_spin"
             elif view.on_device:
-                raise Unsupported(f"{name}: strides {view.strides} on a GPU; expected C order: {name}.contiguous() or "
-                                  "cupy.ascontiguousarray", [name])
+                raise _not_in_c_order(view, name)
             else:
-                self.copied, self.array = True, np.ascontiguousarray(_host(view))
-                view = view_of(self.array, name)
+                self.copied, view = True, _copy_of(view)
         self.view = view
         self.words = {"order": order, "precision": PRECISIONS[view.dtype], "where": "device" if view.on_device else None}
-        step = view.strides[0] if batch else 0
-        self.addresses = [view.address + k * step for k in range(view.shape[0] if batch else 1)]
+
+    @property
+    def addresses(self):
+        """Of each array."""
+        step = self.view.strides[0] if self.batch else 0
+        return [self.view.address + k * step for k in range(self.view.shape[0] if self.batch else 1)]
+
+    @property
+    def bytes(self):
+        """Of one array."""
+        return int(np.prod(self.view.shape[len(self.view.shape) - self._axes:])) * self.view.dtype.itemsize
 
     def reorder(self, order):
         """To the order of spin and color of the results, by a copy where it is another."""
@@ -131,44 +171,62 @@ class Spinors:
             return
         if self.view.on_device:
             raise Unsupported("arrays on a GPU: b and out have different orders of spin and color", ["out"])
-        of_host = _host(self.view)
         self.copied = True
-        if order == "spin_color":
-            self.array = np.ascontiguousarray(of_host)
-        else:
-            self.array = np.swapaxes(np.ascontiguousarray(np.swapaxes(of_host, -1, -2)), -1, -2)
-        self.view = view_of(self.array, "b")
+        self.view = _copy_of(self.view) if order == "spin_color" else swapped(_copy_of(swapped(self.view)))
         self.words["order"] = order
-        step = self.view.strides[0] if self.batch else 0
-        self.addresses = [self.view.address + k * step for k in range(len(self.addresses))]
 
     def demand_writable(self, name):
         if self.copied:
-            raise InvalidInput(f"{name}: strides {self.view.strides} hold no solution in place; expected C order", [name])
+            raise InvalidInput(f"{name}: strides {self.strides}, cannot be written in place; expected C order", [name])
         if not self.view.writable:
-            raise InvalidInput(f"{name}: a read-only array holds no result", [name])
+            raise InvalidInput(f"{name}: a read-only array, cannot be written in place", [name])
+
+    def demand_apart(self, given):
+        """That writing these arrays leaves the given ones as they are, unless each is written where it was read."""
+        own, size = sorted(self.addresses), self.bytes
+        if any(second - first < size for first, second in zip(own, own[1:])):
+            raise InvalidInput("out: its arrays overlap one another", ["out"])
+        if self.addresses == given.addresses:
+            return
+        for address in given.addresses:
+            after = bisect.bisect_right(own, address - size)  # the first that ends behind this one's begin
+            if after < len(own) and own[after] < address + size:
+                raise InvalidInput("out: overlaps the input; give the array of the input itself, or one apart from it", ["out"])
 
 
-def _host(view):
-    return view.owner if isinstance(view.owner, np.ndarray) else np.from_dlpack(_without_history(view.owner))
+def _not_in_c_order(view, name):
+    return Unsupported(f"{name}: strides {view.strides} on a GPU; expected C order: {name}.contiguous() of PyTorch, or "
+                       "cupy.ascontiguousarray", [name])
+
+
+def _copy_of(view):
+    """A copy in C order, aligned, in host memory."""
+    return _host_view(view.owner, np.array(view.kept, order="C", copy=True), True)
 
 
 def empty_like(spinors):
-    """An array of the same library, shape and dtype, in C order, for results of spinors."""
-    owner, shape, dtype = spinors.view.owner, spinors.view.shape, spinors.view.dtype
+    """An array of the same library, shape, dtype, and order of spin and color, for results of spinors."""
+    owner, view = spinors.owner, spinors.view
+    exchanged = spinors.words["order"] == "color_spin"
+    shape = (*view.shape[:-2], view.shape[-1], view.shape[-2]) if exchanged else view.shape
+    made = _empty(owner, shape, view.dtype, view.on_device)
+    return made.swapaxes(-1, -2) if exchanged else made
+
+
+def _empty(owner, shape, dtype, on_device):
     root = type(owner).__module__.split(".")[0]
-    if not spinors.view.on_device and root != "torch":
-        return np.empty(shape, dtype)
     if root == "torch":
         import torch  # pylint: disable=import-outside-toplevel
 
         return torch.empty(shape, dtype=owner.dtype, device=owner.device)
+    if not on_device:
+        return np.empty(shape, dtype)
     if root == "cupy":
         import cupy  # pylint: disable=import-outside-toplevel
 
         with cupy.cuda.Device(owner.device):
             return cupy.empty(shape, dtype)
-    raise Unsupported(f"results in the GPU memory of {root}: give the array for them, out=", ["out"])
+    raise Unsupported(f"results in the GPU memory of {root}: give an array of CuPy or PyTorch for them, out=", ["out"])
 
 
 class Links:
@@ -182,15 +240,14 @@ class Links:
         self.dims = [view.shape[k] for k in (4, 3, 2, 1)]
         if dims is not None and list(dims) != self.dims:
             raise InvalidInput(f"{name}: shape {view.shape}; expected {(4, *reversed(dims), 3, 3)}", [name])
-        self.copied, self.array, matrix = False, array, None
+        self.copied, matrix = False, None
         if not view.contiguous(6):
             if swapped(view).contiguous(6):
                 matrix = "columns"
             elif view.on_device:
-                raise Unsupported(f"{name}: strides {view.strides} on a GPU; expected C order", [name])
+                raise _not_in_c_order(view, name)
             else:
-                self.copied, self.array = True, np.ascontiguousarray(_host(view))
-                view = view_of(self.array, name)
+                self.copied, view = True, _copy_of(view)
         self.view = view
         self.words = {"order": "qdp", "sites": "lexicographic", "matrix": matrix, "precision": PRECISIONS[view.dtype],
                       "where": "device" if view.on_device else None}

@@ -1,14 +1,17 @@
 """Contexts: where work is done, whose turn it is, what Ctrl-C and progress functions do to it, and when objects end."""
 
 import collections
+import contextlib
 import ctypes
 import logging
+import operator
 import signal
 import threading
 import weakref
 
 from . import _library
 from ._errors import DONE, ClosedError, InvalidInput, error_of
+from ._progress import OwnBar
 from ._words import Words
 
 LEVELS = {1: logging.DEBUG, 2: logging.INFO, 3: logging.WARNING, 4: logging.ERROR}
@@ -29,19 +32,21 @@ class _Turn:
         self._owner = None
         self._left = collections.deque()
 
-    def __enter__(self):
+    def take(self, interrupt):
+        """Waits for the turn; Ctrl-C ends the wait."""
         if self._owner == threading.get_ident():
             raise InvalidInput("a progress function called back into its own context; make this call before or after, or "
                                "with an object of another context")
-        self._lock.acquire()
+        while not self._lock.acquire(timeout=0.1 if interrupt.watched() else -1):
+            interrupt.deliver()
         self._owner = threading.get_ident()
 
-    def __exit__(self, *_):
-        self._end_what_is_left()
-        self._owner = None
-        self._lock.release()
-        if self._left:
-            self._end_now()
+    def leave(self):
+        try:
+            self._end_what_is_left()
+        finally:
+            self._release()
+        self._end_now()
 
     def end(self, destroy, handle):
         """Ends a handle, now or after the call at work."""
@@ -49,21 +54,29 @@ class _Turn:
         self._end_now()
 
     def _end_now(self):
-        if self._lock.acquire(blocking=False):
-            try:
-                self._end_what_is_left()
-            finally:
-                self._lock.release()
+        if not self._left:
+            return
+        with _Interrupt():
+            while self._left and self._lock.acquire(blocking=False):  # again for what came before the lock was released
+                self._owner = threading.get_ident()
+                try:
+                    self._end_what_is_left()
+                finally:
+                    self._release()
 
     def _end_what_is_left(self):
         while self._left:
             destroy, handle = self._left.popleft()
             destroy(handle)
 
+    def _release(self):
+        self._owner = None
+        self._lock.release()
+
 
 class _Interrupt:
-    """Holds Ctrl-C back while the library works, so that it ends a solve within an iteration rather than nowhere: asked()
-    says whether it came, and it is delivered when the block ends. Only the main thread has signals."""
+    """Holds Ctrl-C back while the library works, so that it ends a solve within an iteration rather than nowhere, and locks are
+    released: asked() says whether it came, and it is delivered when the block ends. Only the main thread has signals."""
 
     def __init__(self):
         self._signal = None
@@ -79,15 +92,19 @@ class _Interrupt:
         return self
 
     def __exit__(self, kind, error, _trace):
-        if self._earlier is None:
-            return False
-        signal.signal(signal.SIGINT, self._earlier)
-        if self._signal is not None:
-            self._earlier(self._signal, self._frame)  # KeyboardInterrupt, unless the program has a handler of its own
+        if self._earlier is not None:
+            signal.signal(signal.SIGINT, self._earlier)
+            self.deliver()
         return False
 
     def _note(self, number, frame):
         self._signal, self._frame = number, frame
+
+    def deliver(self):
+        """What came goes to the program's handler: KeyboardInterrupt, unless it has one of its own."""
+        number, frame, self._signal, self._frame = self._signal, self._frame, None, None
+        if number is not None:
+            self._earlier(number, frame)
 
     def watched(self):
         return self._earlier is not None
@@ -103,6 +120,12 @@ class _Watch:
         self.raised = None
         self._interrupt, self._progress = interrupt, progress
         self.function = _library.PROGRESS(self._call)
+
+    def end(self):
+        """The library calls no more; the function and this object refer to each other."""
+        self.function = None
+        if isinstance(self._progress, OwnBar):
+            self._progress.close()
 
     def _call(self, _user, solve, solves, iteration, residual):
         try:
@@ -134,7 +157,7 @@ class Handle:
         return self._context
 
     def close(self):
-        """Frees the object now; objects that were made from it keep what they need of it."""
+        """Frees the object now; operators, solvers and others that were made from this object keep what they need of it."""
         self._end()
 
     def __enter__(self):
@@ -167,6 +190,7 @@ class Context:
         _library.check(status, words)
         self.turn = _Turn()
         self.communicator = communicator
+        self._stream = None
         self._handle = made.value
         self._end = weakref.finalize(self, self.turn.end, lib.quadrille_context_destroy, made.value)
         lib.quadrille_context_set_log(made, 2, _say, None)
@@ -177,27 +201,40 @@ class Context:
             raise ClosedError("this Context has been closed")
         return self._handle
 
-    def call(self, name, *arguments, words=None, progress=None, may_fail=()):
+    def call(self, name, *arguments, words=None, progress=None, may_fail=(), after=None):
         """Calls quadrille_NAME in this context's turn. A progress function that returns a true value ends the call with
         Stopped; what it raises is raised here, as is KeyboardInterrupt after Ctrl-C. Statuses in `may_fail` are returned
-        with their messages, and raise nothing."""
+        with their messages, and raise nothing. after: is called at the end of the turn, for texts that end with it."""
         lib = _library.library()
         context = self.handle
-        with self.turn, _Interrupt() as interrupt:
+        with self._work() as interrupt:
             watch = _Watch(interrupt, progress) if progress is not None or interrupt.watched() else None
             if watch is not None:
                 lib.quadrille_context_set_progress(context, watch.function, None)
             try:
                 status = getattr(lib, "quadrille_" + name)(*arguments)
-                text = "" if status == DONE else _library.message()
+                text = "" if status == DONE else _library.message(context, status)
+                if after is not None:
+                    after()
             finally:
                 if watch is not None:
                     lib.quadrille_context_set_progress(context, _library.PROGRESS(), None)
+                    watch.end()
         if watch is not None and watch.raised is not None:
             raise watch.raised
         if status == DONE or status in may_fail:
             return status, text
         raise error_of(status, text, words)
+
+    @contextlib.contextmanager
+    def _work(self):
+        """This context's turn, with Ctrl-C held back."""
+        with _Interrupt() as interrupt:
+            self.turn.take(interrupt)
+            try:
+                yield interrupt
+            finally:
+                self.turn.leave()
 
     def made(self, name, source, words, *more):
         """The handle that quadrille_NAME(source, words, more..., &handle) makes."""
@@ -209,10 +246,11 @@ class Context:
         """The text that quadrille_NAME(source, arguments..., &text) gives."""
         out = ctypes.c_char_p()
         lib = _library.library()
-        with self.turn:
+        context = self.handle
+        with self._work():
             status = getattr(lib, "quadrille_" + name)(source, *arguments, ctypes.byref(out))
             found = (out.value or b"").decode(errors="replace")
-            said = "" if status == DONE else _library.message()
+            said = "" if status == DONE else _library.message(context, status)
         if status != DONE:
             raise error_of(status, said)
         return found
@@ -220,9 +258,18 @@ class Context:
     def set_stream(self, stream):
         """Arrays in GPU memory are read and written after the work that is queued on this CUDA stream: the number of a
         cudaStream_t, or a stream of CuPy or PyTorch; None: after all work of the GPU."""
+        number = stream
         for name in ("ptr", "cuda_stream"):
-            stream = getattr(stream, name, stream)
-        self.call("context_set_stream", self.handle, stream)
+            number = getattr(number, name, number)
+        try:
+            number = None if number is None else operator.index(number)
+        except TypeError:
+            number = -1
+        if number is not None and not 0 <= number < 2**64:
+            raise InvalidInput(f"stream: {stream!r}; expected the number of a cudaStream_t, a stream of CuPy or PyTorch, or None",
+                               ["stream"])
+        self.call("context_set_stream", self.handle, number)
+        self._stream = stream  # it lasts as long as arrays may be ordered by it
 
     def close(self):
         """Frees the context and all objects in it."""

@@ -5,8 +5,8 @@ import ctypes
 import numpy as np
 
 from ._errors import InvalidInput
-from ._modules import (EigenOptions, EigenReport, MgemmOptions, MgemmReport, address, c_char, c_double, c_int64, call, matrix,
-                       members, sized, text)
+from ._modules import (EigenOptions, EigenReport, MgemmOptions, MgemmReport, address, c_char, c_double, c_int64, call, end,
+                       matrix, members, number, sized, text, whole)
 
 
 def mgemm(a, b, target=None, *, delta=None, form=None, depth=0, memory_cap=0, measured=0, always_split=False, backend=None):
@@ -27,9 +27,9 @@ def mgemm(a, b, target=None, *, delta=None, form=None, depth=0, memory_cap=0, me
         return np.zeros_like(c), {}
     options, report = sized(MgemmOptions), sized(MgemmReport)
     options.backend, options.form = text(backend), text(form)
-    options.memory_cap, options.depth = int(memory_cap), int(depth)
-    options.delta, options.target_error = float(delta or 0), float(target or 0)
-    options.always_split, options.measured = int(always_split), int(measured)
+    options.memory_cap, options.depth = whole(memory_cap, "memory_cap"), whole(depth, "depth")
+    options.delta, options.target_error = number(delta or 0, "delta"), number(target or 0, "target")
+    options.always_split, options.measured = int(bool(always_split)), whole(measured, "measured", 32)
     call("mgemm", "mgemm", ctypes.byref(options), c_char(b"R"), c_char(b"N"), c_char(b"N"), c_int64(a.shape[0]),
          c_int64(b.shape[1]), c_int64(a.shape[1]), c_double(1), address(a), c_int64(a.shape[1]), address(b),
          c_int64(b.shape[1]), c_double(0), address(c), c_int64(b.shape[1]), ctypes.byref(report))
@@ -69,7 +69,7 @@ def eigen(a, b=None, vectors=True, *, numbers=None, interval=None, refine=0, bac
              address(values), address(found), c_int64(count), ctypes.byref(report))
     finally:
         if factor:
-            _destroy_factor(factor)
+            end("eigen_factor_destroy", factor.value)
     many = report.count
     return values[:many].copy(), np.ascontiguousarray(found[:, :many]) if vectors else None, members(report)
 
@@ -86,20 +86,20 @@ def _by_columns(hermitian):
 def _eigen_options(count, vectors, numbers, interval, refine, backend):
     options = sized(EigenOptions)
     options.triangle, options.vectors = b"L", b"A" if vectors else b"N"
-    options.backend, options.refine = text(backend), int(refine)
+    options.backend, options.refine = text(backend), whole(refine, "refine", EigenOptions.refine.size * 8)
     for name, pair in (("numbers", numbers), ("interval", interval)):
-        if pair is not None and (not vectors or len(pair) != 2):
-            raise InvalidInput(f"{name}: {pair!r}; expected two numbers, with vectors=True", [name])
+        if pair is not None and not vectors:
+            raise InvalidInput(f"{name}: a part of the spectrum is found with its vectors: vectors=True", [name, "vectors"])
     if numbers is not None:
-        options.vectors, (options.first, options.last) = b"I", map(int, numbers)
+        options.vectors, (options.first, options.last) = b"I", _pair(numbers, "numbers", whole)
     if interval is not None:
-        options.vectors, (options.low, options.high), options.room = b"V", map(float, interval), count
+        options.vectors, (options.low, options.high), options.room = b"V", _pair(interval, "interval", number), count
     return options
 
 
-def _destroy_factor(factor):
-    from ._library import library  # pylint: disable=import-outside-toplevel
-
-    function = library().quadrille_eigen_factor_destroy
-    function.restype = None
-    function(factor)
+def _pair(values, name, kind):
+    try:
+        first, last = values
+    except (TypeError, ValueError):
+        raise InvalidInput(f"{name}: {values!r}; expected two numbers", [name]) from None
+    return kind(first, name), kind(last, name)

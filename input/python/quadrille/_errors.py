@@ -74,8 +74,9 @@ class Inaccurate(Incomplete):
 
 
 DONE = 0
-STOPPED = 2
+INVALID_HANDLE = 8
 NOT_CONVERGED = 10
+INACCURATE = 12
 
 # The numbers are those of quadrille_status (modules/shared/plugin/handles.h).
 BY_STATUS = {

@@ -45,7 +45,7 @@ def _from_array(array, context, words):
         raise InvalidInput("dims: links on several ranks are a part of the lattice: give its extents, dims=[x, y, z, t]",
                            ["dims"])
     links = _arrays.Links(array, "links")
-    text = Words({"dims": links.dims, **words, **links.words, "bytes": links.view.dtype.itemsize * 9 * int(np.prod(links.dims))})
+    text = Words({"dims": links.dims, **words, **links.words, "part": links.dims})
     handle = context.made("gauge_from_memory", context.handle, text, _arrays.pointers(links.addresses), ctypes.c_size_t(4))
     made = Gauge(context, handle)
     made.copied = links.copied
@@ -55,7 +55,7 @@ def _from_array(array, context, words):
 class Gauge(Handle):
     """A gauge field of SU(3) links in double precision; quadrille.gauge makes one.
 
-    copied: whether the links that it was made from had to be copied into C order first.
+    copied: whether the links that it has had to be copied into C order first.
     """
 
     def __init__(self, context, handle):
@@ -80,22 +80,22 @@ class Gauge(Handle):
     def array(self, dtype=np.complex128, out=None):
         """The links as [mu, t, z, y, x, row, column], mu = x, y, z, t; a copy. `out`: an array that is overwritten."""
         if out is None:
-            if np.dtype(dtype) not in _arrays.PRECISIONS:
-                raise InvalidInput(f"dtype: {np.dtype(dtype)}; expected complex128 or complex64", ["dtype"])
-            out = np.empty((4, *self.sites, 3, 3), dtype)
+            out = np.empty((4, *self.sites, 3, 3), _arrays.dtype_of(dtype))
         links = _arrays.Links(out, "out", self.part)
         if links.copied or not links.view.writable:
-            raise InvalidInput("out: a read-only array, or one with gaps, holds no links", ["out"])
+            raise InvalidInput("out: a read-only array, or one with gaps, cannot be written in place", ["out"])
         words = Words(links.words)
         self.context.call("gauge_to_memory", self.handle, words.encoded(), _arrays.pointers(links.addresses), 4, words=words)
         return out
 
     def update(self, links, **words):
-        """Replaces the links by [mu, t, z, y, x, row, column]; operators and solvers made from the field use them."""
+        """Replaces the links by [mu, t, z, y, x, row, column]; operators and solvers made from the field use them. words:
+        `boundary` and `spatial_factor`, as for quadrille.gauge. After NumericalError the field holds the links that were given,
+        until another call replaces them."""
         found = _arrays.Links(links, "links", self.part)
         text = Words({**words, **found.words})
+        self.copied = found.copied  # also of links that are not in SU(3)
         self.context.call("gauge_update", self.handle, text.encoded(), _arrays.pointers(found.addresses), 4, words=text)
-        self.copied = found.copied
 
     def save(self, file, precision=None):
         """Writes an ILDG file; precision: "double" (the default) or "single"."""

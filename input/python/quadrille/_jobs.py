@@ -3,22 +3,26 @@
 import ctypes
 import html
 import json
+import numbers
+import operator
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
-
-import numpy as np
+import threading
+import weakref
 
 from . import _library
-from ._context import context_of
-from ._errors import NOT_CONVERGED, Error, FileError, InvalidInput, NotConverged
+from ._arrays import known
+from ._context import context_of, log
+from ._errors import NOT_CONVERGED, Error, FileError, InvalidInput, NotConverged, Stopped
 from ._gauge import Gauge
 from ._gauge import gauge as gauge_of
 from ._progress import function_of
 from ._propagator import read_propagator
-from ._words import Words
+from ._words import Words, plain
 
 
 def run(job, *, gauge=None, set=None, out=None, progress=None,  # pylint: disable=redefined-builtin
@@ -30,52 +34,106 @@ def run(job, *, gauge=None, set=None, out=None, progress=None,  # pylint: disabl
     gauge: a Gauge whose links the job uses, in its context; then the job has no gauge block.
     set: changes of a job that is a dict: {"operator.kappa": 0.12, "run[0].source.site": [1, 2, 3, 5]}.
     out: folder of results.json and of files that the job writes; default: JOB.out of a file JOB.yaml, otherwise a
-        temporary folder, which lasts as long as the Results. A folder with an unfinished run of the job continues it.
+        temporary folder, which lasts as long as the Results. A folder with an unfinished run of the job continues it. On
+        several ranks that of the first counts, and one must be given.
     progress, Ctrl-C: as for solves (quadrille.solver); for work other than solves `solves` is 0 and `residual` the
-        fraction that is left. A job that is stopped saves its state: the same call continues it.
+        fraction that is left. A job that is stopped saves its state in its folder, also a temporary one, which then stays
+        and is named: the same call with out= that folder continues it.
     context, backend, device, threads: as for quadrille.gauge, where there is no `gauge`.
 
-    Raises InvalidInput with all mistakes of the job, a line each; NotConverged, with the Results as `results`.
+    Jobs of one process take turns. Raises InvalidInput with all mistakes of the job, a line each; NotConverged, with the
+    Results as `results`.
     """
     if gauge is not None and not isinstance(gauge, Gauge):
-        raise InvalidInput(f"gauge: {type(gauge).__name__} is no gauge field: make one by quadrille.gauge", ["gauge"])
-    text, words, folder = _read(job, set or {})
+        raise InvalidInput(f"gauge: {type(gauge).__name__} is not a gauge field; make one with quadrille.gauge(...)", ["gauge"])
+    text, words, folder = _read(job, set)
     here = gauge.context if gauge is not None else context_of(context, backend, device, threads)
-    temporary = None
-    if out is None and folder is None:
-        temporary = tempfile.TemporaryDirectory(prefix="quadrille-")  # pylint: disable=consider-using-with
-    folder = os.fspath(out) if out is not None else folder or temporary.name
-    status, said = here.call("job_run", here.handle, gauge.handle if gauge is not None else None, text.encode(),
-                             os.fsencode(folder), ctypes.POINTER(ctypes.c_char_p)(), words=words,
-                             progress=function_of(progress), may_fail=(NOT_CONVERGED,))
-    results = Results(folder)
-    results._temporary = temporary  # pylint: disable=protected-access
+    folder = folder if out is None else _path(out, "out")
+    if folder is None and here.communicator is not None:
+        raise InvalidInput("out: a job on several ranks needs a folder that it is told", ["out"])
+    temporary = None if folder is not None else _TemporaryFolder()
+    try:
+        return _results(here, gauge, text, words, folder or temporary.path, progress, temporary)
+    except FileError as trouble:
+        if words is None and _of_another_folder(job):
+            raise FileError(f"{trouble}; files that a job reads are relative to the working directory, {os.getcwd()}",
+                            trouble.where) from None
+        raise
+    except (Stopped, KeyboardInterrupt) as end:
+        if temporary is not None and temporary.keep():
+            said = f"out={temporary.path!r} continues it"
+            log.warning("the job was stopped: %s", said)
+            if isinstance(end, Stopped):
+                raise Stopped(f"{end}; {said}", end.where) from None
+        raise
+
+
+# Before Ctrl-C is held back: the library waits for the jobs of other threads without asking for it. A progress function of
+# a job may run another.
+_ONE_JOB = threading.RLock()
+
+
+def _results(here, gauge, text, words, folder, progress, temporary):
+    out, found = ctypes.c_char_p(), []
+    with _ONE_JOB:
+        status, said = here.call("job_run", here.handle, gauge.handle if gauge is not None else None, text, os.fsencode(folder),
+                                 ctypes.byref(out), words=words, progress=function_of(progress), may_fail=(NOT_CONVERGED,),
+                                 after=lambda: found.append(out.value))
+    results = Results._of(folder, found[0], temporary)  # pylint: disable=protected-access
     if status == NOT_CONVERGED:
         raise NotConverged(said, results=results)
     return results
 
 
+class _TemporaryFolder:
+    """Removed with the last reference, unless it is kept."""
+
+    def __init__(self):
+        self.path = tempfile.mkdtemp(prefix="quadrille-")
+        self._end = weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+
+    def keep(self):
+        """Says whether there is something in it that is worth it."""
+        return bool(os.listdir(self.path)) and self._end.detach() is not None
+
+
+def _of_another_folder(job):
+    return os.path.exists(job) and not os.path.samefile(os.path.dirname(job) or ".", ".")
+
+
+def _path(path, name):
+    try:
+        os.fsencode(path)
+        return os.fspath(path)
+    except (TypeError, UnicodeEncodeError):
+        raise InvalidInput(f"{name}: {path!r}; expected a path", [name]) from None
+
+
 def _read(job, changes):
     """The text of a job, its Words where it is a dict, and the folder that its results go to, if it names one."""
     if isinstance(job, dict):
-        words = Words(_changed(job, changes))
-        return words.text, words, None
+        words = Words(_changed(job, {} if changes is None else changes))
+        return words.encoded(), words, None
     if changes:
         raise InvalidInput("set: changes of a job that is a dict; write those of a text into the text", ["set"])
     if not isinstance(job, (str, os.PathLike)):  # open() would take a number for a file descriptor
-        raise InvalidInput(f"job: {type(job).__name__} is none of a dict, YAML text and a path", ["job"])
-    if isinstance(job, str) and ("\n" in job or ":" in job) and not os.path.exists(job):
-        return job, None, None
+        raise InvalidInput(f"job: {type(job).__name__} must be a dict, YAML text or a path", ["job"])
     try:
+        if isinstance(job, str) and ("\n" in job or ":" in job) and not os.path.exists(job):
+            return job.encode(), None, None
         with open(job, encoding="utf-8") as stream:
-            return stream.read(), None, os.path.splitext(os.fspath(job))[0] + ".out"
+            return stream.read().encode(), None, os.path.splitext(os.fspath(job))[0] + ".out"
+    except UnicodeEncodeError as trouble:
+        raise InvalidInput(f"job: {trouble}", ["job"]) from None
     except (OSError, ValueError) as trouble:
         raise FileError(f"job: {trouble}", ["job"]) from None
 
 
 def _changed(job, changes):
     """A copy of a job with changes by path; None takes a key away."""
-    job = json.loads(json.dumps(job, default=_plain))
+    if not isinstance(changes, dict) or not all(isinstance(path, str) for path in changes):
+        raise InvalidInput(f"set: {changes!r}; expected a dict with paths, {{'operator.kappa': 0.12}}", ["set"])
+    job = plain(job)
     for path, value in changes.items():
         steps = [int(number) if number else name for name, number in re.findall(r"([^.\[\]]+)|\[(\d+)\]", path)]
         place = job
@@ -91,12 +149,6 @@ def _changed(job, changes):
     return job
 
 
-def _plain(value):
-    from ._words import plain  # pylint: disable=import-outside-toplevel
-
-    return plain(value)
-
-
 class Results:
     """The output folder of a job: results["correlators"]["mesons"]["pion"] are the fields of results.json, which
     input/run/OUTPUT.md explains.
@@ -105,13 +157,25 @@ class Results:
     """
 
     def __init__(self, folder):
-        folder = os.fspath(folder)
-        self._temporary = None
+        folder = _path(folder, "folder")
+        self._take(os.path.dirname(folder) if os.path.basename(folder) == "results.json" else folder)
+
+    @classmethod
+    def _of(cls, folder, text, temporary):
+        """Of the text of its results.json, which may be on another machine."""
+        made = cls.__new__(cls)
+        made._take(folder, text, temporary)
+        return made
+
+    def _take(self, folder, text=None, temporary=None):
+        self._temporary = temporary
         #: the output folder
-        self.folder = os.path.dirname(folder) if os.path.basename(folder) == "results.json" else folder
+        self.folder = folder
         try:
-            with open(self.path("results.json"), encoding="utf-8") as stream:
-                self._tree = json.load(stream)
+            if text is None:
+                with open(self.path("results.json"), encoding="utf-8") as stream:
+                    text = stream.read()
+            self._tree = json.loads(text)
         except (OSError, ValueError) as trouble:
             raise FileError(f"{self.path('results.json')}: {trouble}; expected the output folder of a job") from None
         if not isinstance(self._tree, dict):
@@ -147,39 +211,52 @@ class Results:
 
     def correlator(self, name, momentum=(0, 0, 0), configuration=None):
         """C(t) for all t of the lattice: real for "mesons/pion", complex for a channel, "mesons/rho_x". Not-a-number where
-        there is no solution. Of several configurations [configuration, t], from correlators.h5, which needs h5py, or the
-        one with this number."""
+        there is no solution. Of several configurations [configuration, t], from correlators.h5, which needs h5py, or of the
+        one with this number, from 0."""
+        if configuration is not None:
+            return self.configuration(configuration).correlator(name, momentum)
         if "configurations" in self._tree:
-            return self._of_configurations(name, configuration)
-        task, _, channel = name.partition("/")
-        block = self._tree.get("correlators", {}).get(task)
-        if block is None:
-            raise InvalidInput(f"name: no correlators of {task!r}; there are {', '.join(self._tree.get('correlators', {})) or 'none'}",
-                               ["name"])
-        if channel in ("", "pion") and "pion" in block and tuple(momentum) == (0, 0, 0):
-            return _numbers(block["pion"])
-        channels = block.get("channels", {})
-        if channel not in channels:
-            raise InvalidInput(f"name: {task!r} has no channel {channel!r}; there are {', '.join(channels) or 'none'}", ["name"])
-        for one in channels[channel]["correlators"]:
-            if tuple(one["momentum"]) == tuple(momentum):
-                return _numbers(one["re"]) + 1j * (_numbers(one["im"]) if "im" in one else 0)
-        raise InvalidInput(f"momentum: {tuple(momentum)} was not computed", ["momentum"])
+            return self._of_configurations(name, momentum)
+        correlators = self._tree.get("correlators", {})
+        found = correlators
+        for key in _place(correlators, name, momentum):
+            found = found[key]
+        return known(found) if isinstance(found, list) else _complex(found, known)
 
-    def _of_configurations(self, name, configuration):
+    def _of_configurations(self, name, momentum):
         try:
             import h5py  # pylint: disable=import-outside-toplevel
         except ImportError:
             raise Error("correlators of several configurations are read by h5py, which is not installed") from None
+        one = next((self.configuration(k) for k, entry in enumerate(self["configurations"]) if entry.get("results")), {})
+        place = "/".join(map(str, _place(one.get("correlators", {}), name, momentum)))
         try:
             with h5py.File(self.path("correlators.h5"), "r") as file:
-                found = file[name][...]
+                found = file[place]
+                return _complex(found, lambda rows: rows[...]) if isinstance(found, h5py.Group) else found[...]
         except (OSError, KeyError) as trouble:
-            raise FileError(f"{self.path('correlators.h5')}: {name}: {trouble}") from None
-        return found if configuration is None else found[configuration]
+            raise FileError(f"{self.path('correlators.h5')}: {place}: {trouble}") from None
 
-    def propagator(self, task="propagator"):
-        """The Propagator that this task saved; array() gives [t, z, y, x, spin, spin, color, color]."""
+    def configuration(self, number):
+        """The Results of one of several configurations, from 0 on in the order of "configurations"."""
+        entries = self._tree.get("configurations")
+        if entries is None:
+            raise InvalidInput("configuration: these are the results of one configuration", ["configuration"])
+        if not isinstance(number, numbers.Integral) or not 0 <= number < len(entries):
+            raise InvalidInput(f"configuration: {number!r}; expected 0 to {len(entries) - 1}", ["configuration"])
+        entry = entries[number]
+        if not entry.get("results"):
+            raise InvalidInput(f"configuration: {entry['name']} has no results: {entry.get('state')}", ["configuration"])
+        return Results(self.path(entry["results"]))
+
+    def propagator(self, task="propagator", configuration=None):
+        """The Propagator that this task saved, of several configurations that of the one with this number; array() gives
+        [t, z, y, x, spin, spin, color, color]."""
+        if configuration is not None:
+            return self.configuration(configuration).propagator(task)
+        if "configurations" in self._tree:
+            raise InvalidInput("configuration: each of the configurations has a propagator; give the number of one, from 0",
+                               ["configuration"])
         for one in self["job"]["run"]:
             if one["task"] == "propagator" and one.get("name", "propagator") == task:
                 if "save" not in one:
@@ -213,8 +290,31 @@ class Results:
         return f"<Results of {', '.join(map(str, tasks))} in {self.folder}>"
 
 
-def _numbers(values):
-    return np.array([np.nan if one is None else one for one in values], dtype=float)
+def _place(correlators, name, momentum):
+    """The keys that lead to a correlator: to a list over t, or to a dict with `re` and perhaps `im`."""
+    if not isinstance(name, str):
+        raise InvalidInput(f"name: {name!r}; expected TASK/CHANNEL, such as 'mesons/pion'", ["name"])
+    try:
+        momentum = tuple(operator.index(n) for n in momentum)
+    except TypeError:
+        raise InvalidInput(f"momentum: {momentum!r}; expected three whole numbers n, p = 2 pi n / L", ["momentum"]) from None
+    task, _, channel = name.partition("/")
+    if task not in correlators:
+        raise InvalidInput(f"name: no correlators of {task!r}; there are {', '.join(correlators) or 'none'}", ["name"])
+    block = correlators[task]
+    if channel in ("", "pion") and "pion" in block and momentum == (0, 0, 0):
+        return task, "pion"
+    channels = block.get("channels", {})
+    if channel not in channels:
+        raise InvalidInput(f"name: {task!r} has no channel {channel!r}; there are {', '.join(channels) or 'none'}", ["name"])
+    there = [tuple(one["momentum"]) for one in channels[channel]["correlators"]]
+    if momentum not in there:
+        raise InvalidInput(f"momentum: {momentum} was not computed; there are {', '.join(map(str, there))}", ["momentum"])
+    return task, "channels", channel, "correlators", there.index(momentum)
+
+
+def _complex(parts, read):
+    return read(parts["re"]) + 1j * (read(parts["im"]) if "im" in parts else 0)
 
 
 def _scripts():

@@ -4,7 +4,7 @@ import ctypes
 import functools
 import os
 
-from ._errors import DONE, Error, error_of
+from ._errors import DONE, INVALID_HANDLE, Error, error_of
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 NAME = "libquadrille.so.0"
@@ -45,7 +45,6 @@ _FUNCTIONS = {
     "context_set_progress": [_handle, PROGRESS, ctypes.c_void_p],
     "context_set_stream": [_handle, ctypes.c_void_p],
     "help": [_handle, _text, _new_text],
-    "schema": [_handle, _new_text],
     "gauge_create": [_handle, _text, _new],
     "gauge_from_memory": [_handle, _text, _arrays, _size, _new],
     "gauge_update": [_handle, _text, _arrays, _size],
@@ -87,7 +86,10 @@ def library():
         raise Error(f"the library of Quadrille cannot be loaded: {trouble}; install the wheel, or set QUADRILLE_LIBRARY to "
                     f"the libquadrille.so of a build") from None
     for name, arguments in _FUNCTIONS.items():
-        function = getattr(loaded, "quadrille_" + name)
+        function = getattr(loaded, "quadrille_" + name, None)
+        if function is None:
+            raise Error(f"{path()} has no quadrille_{name}: it is of another version than this package; build or install both "
+                        "from one source")
         function.argtypes, function.restype = arguments, ctypes.c_int
     loaded.quadrille_message.argtypes, loaded.quadrille_message.restype = [_handle], _text
     for name in ("version", "build_id"):
@@ -95,9 +97,10 @@ def library():
     return loaded
 
 
-def message():
-    """Of the last call of this thread that failed."""
-    return library().quadrille_message(None).decode(errors="replace")
+def message(context=None, status=None):
+    """Of the last call with a handle of a context that failed; without one, and where a handle was not valid, of the last
+    call of this thread, which may be that of the collector in another context."""
+    return library().quadrille_message(None if status == INVALID_HANDLE else context).decode(errors="replace")
 
 
 def check(status, words=None):

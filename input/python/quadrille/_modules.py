@@ -1,12 +1,16 @@
 """Calls of modules: their structs, functions and messages (modules/*/capi/c_api.h; tests/python compares the structs with
 tests/hosts/abi.txt)."""
 
+import contextlib
 import ctypes
+import operator
+import threading
+import weakref
 
 import numpy as np
 
 from . import _library
-from ._errors import DONE, InvalidInput, error_of
+from ._errors import DONE, ClosedError, InvalidInput, error_of
 
 c_text, c_int32, c_int64, c_double, c_char = (ctypes.c_char_p, ctypes.c_int32, ctypes.c_int64, ctypes.c_double,
                                               ctypes.c_char)
@@ -84,12 +88,87 @@ def call(module, name, *arguments, may_fail=()):
     raise error_of(status, said)
 
 
+class Owned:
+    """An object of a module: one call at a time, in whatever thread; ended once, by close(), at the end of a with block, or
+    with its last reference."""
+
+    def _take(self, handle, destroy):
+        """`destroy`: the name of the function that ends the handle, without quadrille_."""
+        self._value = handle
+        self._lock = threading.RLock()
+        self._end = weakref.finalize(self, end, destroy, handle)
+
+    def close(self):
+        """Frees it now."""
+        with self._lock:
+            self._end()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+def end(destroy, handle):
+    """By the module's function quadrille_DESTROY."""
+    function = getattr(_library.library(), "quadrille_" + destroy)
+    function.restype = None
+    function(ctypes.c_void_p(handle))
+
+
+@contextlib.contextmanager
+def held(*objects):
+    """The handles of objects, which no other thread uses within the block. All calls lock in one order, so that no two wait
+    for each other."""
+    with contextlib.ExitStack() as stack:
+        for one in sorted({id(one): one for one in objects}.values(), key=id):
+            stack.enter_context(one._lock)  # pylint: disable=protected-access
+        for one in objects:
+            if not one._end.alive:  # pylint: disable=protected-access
+                raise ClosedError(f"this {type(one).__name__} has been closed")
+        yield [ctypes.c_void_p(one._value) for one in objects]  # pylint: disable=protected-access
+
+
+def number(value, name):
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidInput(f"{name}: {value!r}; expected a number", [name]) from None
+
+
+def whole(value, name, bits=64):
+    """A whole number that has room in so many bits; ctypes would leave out the others."""
+    try:
+        found = operator.index(value)
+    except TypeError:
+        raise InvalidInput(f"{name}: {value!r}; expected a whole number", [name]) from None
+    if not -2**(bits - 1) <= found < 2**(bits - 1):
+        raise InvalidInput(f"{name}: {found}; expected a whole number of {bits} bits", [name])
+    return found
+
+
+def integers(values, name, dimensions, lowest=0):
+    """Whole numbers as the library has them, of 32 bits."""
+    found = _array(values, name)
+    if found.ndim != dimensions or found.dtype.kind not in "iu":
+        raise InvalidInput(f"{name}: {found.dtype} {found.shape}; expected whole numbers in {dimensions} "
+                           f"dimension{'s' if dimensions > 1 else ''}", [name])
+    if found.size and (found.min() < lowest or found.max() >= 2**31):
+        raise InvalidInput(f"{name}: numbers from {found.min()} to {found.max()}; expected {lowest} to 2^31 - 1", [name])
+    return np.ascontiguousarray(found, dtype=np.int32)
+
+
+def _array(values, name):
+    try:
+        return np.asarray(values)
+    except (ValueError, TypeError, RuntimeError) as trouble:  # rows of different lengths; arrays on a GPU
+        raise InvalidInput(f"{name}: {trouble}", [name]) from None
+
+
 def matrix(array, name, dtypes=("float64",), shape=None):
     """A matrix of numbers in C order, copied where it is not."""
-    try:
-        found = np.asarray(array)
-    except ValueError as trouble:
-        raise InvalidInput(f"{name}: {trouble}", [name]) from None
+    found = _array(array, name)
     if found.dtype.kind in "iuf" and found.dtype.itemsize <= 8 and found.dtype.name not in dtypes:
         found = found.astype(float)
     if found.dtype.name not in dtypes or not found.dtype.isnative or found.ndim != 2:

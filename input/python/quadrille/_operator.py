@@ -1,7 +1,5 @@
 """Dirac operators."""
 
-import numpy as np
-
 from . import _arrays, _library
 from ._context import Handle
 from ._errors import InvalidInput
@@ -11,10 +9,12 @@ from ._words import Words
 # quadrille_product; the systems of a solver have the same names.
 PRODUCTS = {"m": 0, "m_dagger": 1, "m_dagger_m": 2, "hop": 3, "hop_dagger": 4, "even_odd": 5, "even_odd_dagger": 6,
             "even_odd_normal": 7}
+SUBSETS = ("full", "even", "odd")
+SITE_ORDERS = ("lexicographic", "even_odd", "odd_even", "openqcd")
 TIME_BOUNDARIES = ("periodic", "antiperiodic")
 
 
-def operator(gauge, type=None, *, boundary="antiperiodic", **words):  # pylint: disable=redefined-builtin
+def operator(gauge, type=None, *, boundary=None, **words):  # pylint: disable=redefined-builtin
     """A Dirac operator on a gauge field, M = m + 4 - D/2 in the mass normalization.
 
         q.operator(gauge, "wilson", kappa=0.125)
@@ -22,21 +22,20 @@ def operator(gauge, type=None, *, boundary="antiperiodic", **words):  # pylint: 
 
     type: "wilson", "clover", "twisted_mass" or "twisted_clover"; or a dict with all words.
     boundary: of fermions, four of "periodic", "antiperiodic" and {"phase": theta / pi} for x, y, z, t; a single word is
-        that of t, with periodic boundaries in space (the default: antiperiodic in t).
+        that of t, with periodic boundaries in space (the default: antiperiodic in t). It goes before that of a dict.
     words: the operator block of a job, below.
     """
     if not isinstance(gauge, Gauge):
-        raise InvalidInput(f"gauge: {_type(gauge)} is no gauge field: make one by quadrille.gauge", ["gauge"])
+        raise InvalidInput(f"gauge: {gauge.__class__.__name__} is not a gauge field; make one with quadrille.gauge(...)", ["gauge"])
     words = _with_type(type, words)
-    words.setdefault("boundary", boundary)
-    if words["boundary"] in TIME_BOUNDARIES:
+    if boundary is not None:
+        words["boundary"] = boundary
+    elif words.get("boundary") is None:
+        words["boundary"] = "antiperiodic"
+    if isinstance(words["boundary"], str) and words["boundary"] in TIME_BOUNDARIES:
         words["boundary"] = ["periodic"] * 3 + [words["boundary"]]
     text = Words(words)
     return Operator(gauge, gauge.context.made("operator_create", gauge.handle, text), words)
-
-
-def _type(value):
-    return type(value).__name__
 
 
 def _with_type(kind, words):
@@ -54,7 +53,10 @@ class Operator(Handle):
         self.gauge, self.words = gauge, words
 
     def site_shape(self, subset=None, sites=None):
-        """The shape of a spinor's site axes, and what they are called."""
+        """The shape of a spinor's site axes, and what they are called. Words that decide on it are checked before arrays."""
+        for name, word, words in (("subset", subset, SUBSETS), ("sites", sites, SITE_ORDERS)):
+            if word is not None and not (isinstance(word, str) and word in words):
+                raise InvalidInput(f"{name}: {word!r}; expected one of {', '.join(words)}", [name])
         whole = subset in (None, "full")
         if whole and sites in (None, "lexicographic"):
             return self.gauge.sites, "t, z, y, x"
@@ -72,7 +74,7 @@ class Operator(Handle):
         shape, axes = self.site_shape(words.get("subset"), words.get("sites"))
         given = _arrays.Spinors(psi, shape, "psi", axes)
         result, out = output_for(given, out, shape, axes)
-        text = Words({**given.words, **words, "bytes": bytes_of(given)})
+        text = Words({**given.words, **words, "bytes": given.bytes})
         self.context.call("operator_apply", self.handle, PRODUCTS[product], text.encoded(),
                           _arrays.pointers(given.addresses), _arrays.pointers(out.addresses), 1, words=text)
         return result
@@ -90,7 +92,7 @@ class Operator(Handle):
         for spins 0 and 1 of the DeGrand-Rossi basis, then one for spins 2 and 3; rows and columns are 3 spin + color."""
         view = _arrays.view_of(blocks, "blocks")
         shape = (*self.gauge.sites, 2, 6, 6)
-        if view.shape != shape or not view.contiguous():
+        if view.shape != shape or not view.contiguous(len(shape)):
             raise InvalidInput(f"blocks: shape {view.shape}; expected {shape} in C order, [t, z, y, x, chirality, row, "
                                "column]", ["blocks"])
         text = Words({"order": "matrix", "precision": _arrays.PRECISIONS[view.dtype],
@@ -100,12 +102,6 @@ class Operator(Handle):
     def __repr__(self):
         closed = "" if self._end.alive else ", closed"
         return f"<Operator {self.words.get('type')} on {self.gauge!r}{closed}>"
-
-
-def bytes_of(spinors):
-    """Of one array."""
-    shape = spinors.view.shape[1:] if spinors.batch else spinors.view.shape
-    return int(np.prod(shape)) * spinors.view.dtype.itemsize
 
 
 def output_for(given, out, shape, axes):
@@ -120,4 +116,5 @@ def output_for(given, out, shape, axes):
                            f"{given.view.shape}, in the same memory", ["out"])
     if found.words["order"] != given.words["order"]:  # one order for a call: that of the results
         given.reorder(found.words["order"])
+    found.demand_apart(given)
     return result, found

@@ -14,13 +14,26 @@ def function_of(progress):
         except ImportError:
             raise InvalidInput("progress=True draws a bar of tqdm, which is not installed: give a function of (solve, "
                                "solves, iteration, residual)", ["progress"]) from None
-        progress = tqdm(unit=" iterations")
+        return OwnBar(tqdm(unit=" iterations"))
     if hasattr(progress, "update") and hasattr(progress, "set_postfix_str"):
         return lambda *now: _advance(progress, *now)
     if not callable(progress):
         raise InvalidInput(f"progress: {type(progress).__name__} is neither a function of (solve, solves, iteration, "
                            "residual) nor a bar of tqdm, nor True", ["progress"])
     return progress
+
+
+class OwnBar:
+    """A bar that is closed with the call."""
+
+    def __init__(self, bar):
+        self._bar = bar
+
+    def __call__(self, *now):
+        return _advance(self._bar, *now)
+
+    def close(self):
+        self._bar.close()
 
 
 def _advance(bar, solve, solves, _iteration, residual):

@@ -9,7 +9,7 @@ import numpy as np
 from . import _arrays, _library
 from ._context import Handle
 from ._errors import DONE, NOT_CONVERGED, InvalidInput, NotConverged
-from ._operator import Operator, _with_type, bytes_of, output_for
+from ._operator import Operator, _with_type, output_for
 from ._progress import function_of
 from ._words import Words
 
@@ -35,7 +35,7 @@ def solver(op, type=None, **words):  # pylint: disable=redefined-builtin
     words: the solver block of a job, below.
     """
     if not isinstance(op, Operator):
-        raise InvalidInput(f"op: {op.__class__.__name__} is no operator: make one by quadrille.operator", ["op"])
+        raise InvalidInput(f"op: {op.__class__.__name__} is not an operator; make one with quadrille.operator(...)", ["op"])
     words = {key: value for key, value in _with_type(type, words).items() if value is not None}
     return Solver(op, op.context.made("solver_create", op.handle, Words(words)), words)
 
@@ -66,7 +66,7 @@ class Solver(Handle):
 
         Raises NotConverged, with the last iterate as `results`.
         """
-        return self._solve(b, False, out, guess, progress, words)
+        return self._solve(b, False, out, guess, progress, words)[0]
 
     def batch(self, sources, *, out=None, guess=None, progress=None, **words):
         """The solutions [number, ..] of P x = b for sources [number, ..], or a list of them, with one setup. `batch`: how
@@ -74,14 +74,15 @@ class Solver(Handle):
         """
         if isinstance(sources, (list, tuple)):
             if not all(isinstance(source, np.ndarray) for source in sources):
-                raise InvalidInput("sources: a list is of arrays of NumPy; stack those of other libraries", ["sources"])
+                raise InvalidInput("sources: a list must contain NumPy arrays; stack those of other libraries", ["sources"])
             try:
                 sources = np.stack(sources)
             except ValueError as trouble:
                 raise InvalidInput(f"sources: {trouble}", ["sources"]) from None
-        return self._solve(sources, True, out, guess, progress, words)
+        return self._solve(sources, True, out, guess, progress, words)[0]
 
     def _solve(self, b, batch, out, guess, progress, words):
+        """Solutions and reports; self.reports are those of whatever call was the last, of all threads."""
         shape, axes = self.op.site_shape(words.get("subset"), words.get("sites"))
         name = "sources" if batch else "b"
         given = _arrays.Spinors(b, shape, name, axes, batch)
@@ -90,7 +91,7 @@ class Solver(Handle):
             if x.view.address == given.view.address:
                 raise InvalidInput("guess: `out` is the array of the right-hand side, which a guess would overwrite", ["guess"])
             _copy(guess, result)
-        text = Words({**given.words, **words, "bytes": bytes_of(given), "initial_guess": True if guess is not None else None})
+        text = Words({**given.words, **words, "bytes": given.bytes, "initial_guess": True if guess is not None else None})
         count = len(given.addresses)
         reports = (_library.Report * max(count, 1))()
         reports[0].struct_size = ctypes.sizeof(_library.Report)
@@ -105,9 +106,12 @@ class Solver(Handle):
         N = A - H A^-1 H on the sites of one parity. Shifts ascend and are not negative; type "cg"."""
         shape, axes = self.op.site_shape(subset)
         given = _arrays.Spinors(b, shape, "b", axes)
-        values = np.ascontiguousarray(shifts, dtype=float)
-        if values.ndim != 1:
-            raise InvalidInput(f"shifts: shape {values.shape}; expected a list of numbers", ["shifts"])
+        try:
+            values = np.ascontiguousarray(shifts, dtype=float)
+        except (TypeError, ValueError):
+            raise InvalidInput(f"shifts: {shifts!r}; expected a list of numbers", ["shifts"]) from None
+        if np.ndim(shifts) != 1:
+            raise InvalidInput(f"shifts: shape {np.shape(shifts)}; expected a list of numbers", ["shifts"])
         if given.view.on_device:
             raise InvalidInput("b: shifted systems are solved for arrays of the host", ["b"])
         given.reorder("spin_color")
@@ -120,13 +124,13 @@ class Solver(Handle):
             "solver_solve_shifts", self.handle, text.encoded(), values.ctypes.data_as(ctypes.POINTER(ctypes.c_double)),
             given.addresses[0], _arrays.pointers([one.ctypes.data for one in result]), len(values), reports, words=text,
             progress=function_of(progress), may_fail=(NOT_CONVERGED,))
-        return self._give(result, status, said, reports[:len(values)], given.copied)
+        return self._give(result, status, said, reports[:len(values)], given.copied)[0]
 
     def _give(self, result, status, said, reports, copied):
-        self.reports = [report_of(report, copied) for report in reports]
+        self.reports = own = [report_of(report, copied) for report in reports]
         if status == DONE:
-            return result
-        raise NotConverged(said, results=result, reports=self.reports)
+            return result, own
+        raise NotConverged(said, results=result, reports=own)
 
     def solves(self):
         """The solves of the last call as in `solves` of results.json, with kernels and histories."""
@@ -147,6 +151,9 @@ def _copy(guess, result):
     """Into the array for the solution, unless it is that."""
     if guess is result:
         return
+    shape = getattr(guess, "shape", None)
+    if shape is None or tuple(shape) != tuple(result.shape):
+        raise InvalidInput(f"guess: {type(guess).__name__} of shape {shape}; expected {tuple(result.shape)}", ["guess"])
     try:
         result[...] = guess
     except (ValueError, TypeError, RuntimeError, AttributeError) as trouble:

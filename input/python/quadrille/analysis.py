@@ -16,6 +16,7 @@ import math
 import numpy as np
 
 from . import _library
+from ._arrays import known
 from ._context import Context
 from ._errors import InvalidInput, NotConverged, error_of
 from ._words import Words
@@ -85,25 +86,25 @@ def _statistics(rows, **words):
             context.handle, text.encoded(), rows.ctypes.data_as(ctypes.POINTER(ctypes.c_double)), *rows.shape,
             ctypes.byref(out))
         if status:
-            raise error_of(status, _library.message(), text)
+            raise error_of(status, _library.message(context.handle, status), text)
         return json.loads(out.value)
 
 
 def _numbers(values, alone=False):
-    found = np.array([np.nan if value is None else value for value in values], dtype=float)
+    found = known(values)
     return found[0] if alone else found
 
 
 def jackknife(measurements, function=None, bin=1):  # pylint: disable=redefined-builtin
     """The mean of measurements and its error by the jackknife over bins of neighbours; with `function`, f(means) that gives
-    a number or an array, the error of that: error^2 = (N - 1)/N sum_k (f_k - f)^2 over the N bins. `samples` of the result
-    has the f_k, `bias` (N - 1) (f - value)."""
+    a number or an array, the error of that: error^2 = (N - 1)/N sum_k (f_k - f)^2, f_k the function of the means without bin
+    k of N, f the mean of the f_k. The result has them as `samples`, and (N - 1) (f - value) as `bias`."""
     rows, alone = _rows(measurements)
     found = _statistics(rows, bin=bin, samples=True)
     mean = _numbers(found["mean"], alone)
     without = np.array(found["jackknife_samples"], dtype=float).reshape(-1, rows.shape[1])
     if function is None:
-        return Estimate(mean, _numbers(found["error"], alone), samples=without[:, 0] if alone else without)
+        return Estimate(mean, _numbers(found["error"], alone), samples=without[:, 0] if alone else without, bias=0 * mean)
     value, samples = _of_samples(function, mean, without, alone)
     count = len(samples)
     if count < 2:
@@ -114,8 +115,8 @@ def jackknife(measurements, function=None, bin=1):  # pylint: disable=redefined-
 
 
 def bootstrap(measurements, function=None, samples=1000, bin=1, seed=1):  # pylint: disable=redefined-builtin
-    """The same by so many bootstrap samples, drawn as a job with this seed draws them; the spread is corrected by
-    sqrt(N / (N - 1)) for the N bins."""
+    """As jackknife, with the error from so many bootstrap samples, drawn as a job with this seed draws them; their spread is
+    corrected by sqrt(N / (N - 1)) for the N bins."""
     rows, alone = _rows(measurements)
     found = _statistics(rows, bin=bin, bootstrap=samples, seed=seed, samples=function is not None)
     mean = _numbers(found["mean"], alone)
@@ -131,8 +132,15 @@ def bootstrap(measurements, function=None, samples=1000, bin=1, seed=1):  # pyli
 
 def _of_samples(function, mean, samples, alone):
     """f of the means, and of each sample of them."""
-    values = [np.asarray(function(one[0] if alone else one), dtype=float) for one in samples]
-    return np.asarray(function(mean), dtype=float)[()], np.array(values)
+    def value_of(means):
+        found = np.asarray(function(means))
+        if found.dtype.kind not in "iufb":
+            raise InvalidInput(f"function: gave {found.dtype}; expected real numbers: take .real or .imag of complex ones",
+                               ["function"])
+        return found.astype(float)
+
+    values = [value_of(one[0] if alone else one) for one in samples]
+    return value_of(mean)[()], np.array(values)
 
 
 def gamma_method(measurements):
@@ -149,14 +157,16 @@ def effective_mass(correlators, bin=1):  # pylint: disable=redefined-builtin
     folded about T/2, with errors by the jackknife; not-a-number where there is none.
 
     correlators: [configuration, t] or [t], from the source on: numpy.roll(C, -t0, axis=-1) for a source at t0."""
-    correlators = np.atleast_2d(correlators)
-    rows, _ = _rows(correlators, "correlators")
+    rows, one = _rows(correlators, "correlators")
+    if one:
+        rows = rows.reshape(1, -1)
     found = _statistics(rows, bin=bin, effective_mass=True)["effective_mass"]
     return Estimate(_numbers(found["mean"]), _numbers(found["error"]))
 
 
-Fit = collections.namedtuple("Fit", "masses amplitudes chi2 dof window states correlated")
-Fit.__doc__ = """masses and amplitudes are Estimates, the lightest state first; chi2 of dof degrees of freedom."""
+Fit = collections.namedtuple("Fit", "masses amplitudes chi2 dof window states correlated warning")
+Fit.__doc__ = """masses and amplitudes are Estimates, the lightest state first; chi2 of dof degrees of freedom. warning: why
+there are no errors, otherwise empty."""
 
 
 def fit(correlators, window, states=1, correlated=False, bin=1):  # pylint: disable=redefined-builtin
@@ -165,13 +175,17 @@ def fit(correlators, window, states=1, correlated=False, bin=1):  # pylint: disa
 
     correlators: [configuration, t] from the source on. correlated: with the covariance of the times, or their errors alone.
     Raises InvalidInput where the window or the number of configurations does not suffice; NotConverged where chi^2 has no
-    minimum."""
+    minimum, or no covariance that can be inverted."""
     rows, _ = _rows(correlators, "correlators")
-    found = _statistics(rows, bin=bin, fit={"window": list(window), "states": states, "correlated": bool(correlated)})
+    try:
+        first, last = window
+    except (TypeError, ValueError):
+        raise InvalidInput(f"window: {window!r}; expected (first, last)", ["window"]) from None
+    found = _statistics(rows, bin=bin, fit={"window": [first, last], "states": states, "correlated": bool(correlated)})
     result, warning = found["fit"], found.get("fit_warning", "")
     if result is None:
-        kind = NotConverged if "minimum" in warning or "definite" in warning else InvalidInput
-        raise kind(f"fit: {warning}", ["window"])
+        raise NotConverged(f"fit: {warning}", ["window"])
     pairs = {name: [(one["value"], one["error"]) for one in result[name]] for name in ("masses", "amplitudes")}
     estimates = [Estimate(*(_numbers(column) for column in zip(*pairs[name]))) for name in ("masses", "amplitudes")]
-    return Fit(*estimates, result["chi2"], result["dof"], tuple(result["window"]), states, bool(correlated))
+    return Fit(*estimates, result["chi2"], result["dof"], tuple(result["window"]), states, bool(correlated),
+               warning)

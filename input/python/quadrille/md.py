@@ -2,19 +2,17 @@
 
 import collections
 import ctypes
-import weakref
 
 import numpy as np
 
-from . import _library
-from ._errors import ClosedError, InvalidInput
-from ._modules import MdOptions, address, c_int32, c_int64, call, matrix, sized, text
+from ._errors import InvalidInput
+from ._modules import MdOptions, Owned, address, c_int32, c_int64, call, held, integers, matrix, number, sized, text
 
 Result = collections.namedtuple("Result", "forces energy virial")
 Result.__doc__ = """forces [particle, 3]; the energy; the virial [3, 3], the sum of f_a d_b over pairs."""
 
 
-class forces:  # pylint: disable=invalid-name  # used as a function: forces(...)(positions)
+class forces(Owned):  # pylint: disable=invalid-name  # used as a function: forces(...)(positions)
     """Pair forces of a system: u = c12 / r^12 - c6 / r^6, and Coulomb's.
 
         system = q.md.forces(types, c12, c6, cutoff=1.2, skin=0.1)
@@ -24,63 +22,42 @@ class forces:  # pylint: disable=invalid-name  # used as a function: forces(...)
     method: "A" to "G" or "int64", how forces are summed (modules/md/METHODS.md); default: F. backend: "cpu", "cuda", "auto".
     coulomb: "none", "plain" or "reaction_field" with `dielectric`; coulomb_constant.
     cutoff: in a periodic box; without it all pairs in open space. skin: above 0 neighbour lists are kept from call to call.
-    truncation: with a skin, "cut", "shifted_potential" or "shifted_force". exclusions: [number, 2] pairs without forces.
+    truncation: with a skin, "cut", "shifted_potential" or "shifted_force". exclusions: [number, 2] pairs without forces;
+        afterwards=True subtracts them after all pairs have been summed, instead of leaving them out.
     """
 
     def __init__(self, types, c12, c6, *, charges=None, method=None, coulomb=None, coulomb_constant=1.0, cutoff=0.0,
                  dielectric=78.3, skin=0.0, truncation=None, exclusions=None, afterwards=False, backend=None):
-        types = _integers(types, "types", 1)
+        types = integers(types, "types", 1)
         c12 = matrix(c12, "c12")
         c6 = matrix(c6, "c6", shape=c12.shape)
         if c12.shape[0] != c12.shape[1]:
             raise InvalidInput(f"c12: shape {c12.shape}; expected [types, types]", ["c12"])
         if charges is not None:
             charges = matrix(np.reshape(charges, (1, -1)), "charges", shape=(1, len(types)))
-        pairs = None if exclusions is None else _integers(exclusions, "exclusions", 2)
+        pairs = None if exclusions is None else integers(exclusions, "exclusions", 2)
         if pairs is not None and pairs.shape[1] != 2:
             raise InvalidInput(f"exclusions: shape {pairs.shape}; expected [number, 2]", ["exclusions"])
         options = sized(MdOptions)
         options.backend, options.method, options.coulomb, options.truncation = map(text, (backend, method, coulomb, truncation))
-        options.coulomb_constant, options.cutoff, options.dielectric, options.skin = map(
-            float, (coulomb_constant, cutoff, dielectric, skin))
-        options.afterwards = int(afterwards)
+        options.coulomb_constant, options.cutoff = number(coulomb_constant, "coulomb_constant"), number(cutoff, "cutoff")
+        options.dielectric, options.skin = number(dielectric, "dielectric"), number(skin, "skin")
+        options.afterwards = int(bool(afterwards))
         if pairs is not None:
             options.exclusion_count, options.exclusions = len(pairs), pairs.ctypes.data
         handle = ctypes.c_void_p()
         call("md", "md_forces_create", c_int64(len(types)), address(types), address(charges), c_int32(len(c12)),
              address(c12), address(c6), ctypes.byref(options), ctypes.byref(handle))
         self.particles = len(types)
-        self._handle = handle.value
-        self._end = weakref.finalize(self, _destroy, handle.value)
+        self._take(handle.value, "md_forces_destroy")
 
     def __call__(self, positions, box=None):
         """The Result for positions [particle, 3] and, with a cutoff, the edges of the box [3]."""
-        if not self._end.alive:
-            raise ClosedError("these forces have been closed")
         positions = matrix(positions, "positions", shape=(self.particles, 3))
         if box is not None:
             box = matrix(np.reshape(box, (1, -1)), "box", shape=(1, 3))
         found, energy, virial = np.empty_like(positions), ctypes.c_double(), np.empty((3, 3))
-        call("md", "md_forces_compute", ctypes.c_void_p(self._handle), address(positions), address(box), address(found),
-             ctypes.byref(energy), address(virial))
+        with held(self) as (handle,):
+            call("md", "md_forces_compute", handle, address(positions), address(box), address(found), ctypes.byref(energy),
+                 address(virial))
         return Result(found, energy.value, virial)
-
-    def close(self):
-        """Frees it now."""
-        self._end()
-
-
-def _integers(values, name, dimensions):
-    found = np.asarray(values)
-    if found.ndim != dimensions or found.dtype.kind not in "iu":
-        raise InvalidInput(f"{name}: {found.dtype} {found.shape}; expected whole numbers in {dimensions} "
-                           f"dimension{'s' if dimensions > 1 else ''}", [name])
-    if found.size and (found.min() < 0 or found.max() >= 2**31):
-        raise InvalidInput(f"{name}: numbers from {found.min()} to {found.max()}; expected 0 to 2^31 - 1", [name])
-    return np.ascontiguousarray(found, dtype=np.int32)
-
-
-def _destroy(handle):
-    function = _library.library().quadrille_md_forces_destroy
-    function.restype = None
-    function(ctypes.c_void_p(handle))

@@ -104,6 +104,7 @@ int main(void) {
   EXPECT(QUADRILLE_INVALID_INPUT, quadrille_statistics(context, "{}", measured, 0, 2, &text));
   EXPECT(QUADRILLE_INVALID_INPUT, quadrille_statistics(context, "{}", measured, 3, 2, NULL));
   EXPECT(QUADRILLE_INVALID_INPUT, quadrille_statistics(context, "{effective_mass: true}", measured, 2, 3, &text));
+  EXPECT(QUADRILLE_INVALID_INPUT, quadrille_statistics(context, "{fit: {window: [0, 2]}}", measured, 3, 2, &text));
   measured[3] = strtod("nan", NULL);
   EXPECT(QUADRILLE_NUMERICAL, quadrille_statistics(context, "{}", measured, 3, 2, &text));
 

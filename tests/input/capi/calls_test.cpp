@@ -385,6 +385,37 @@ TEST(CApi, HandlesThatAreNoneHaveACode) {
   EXPECT_STREQ(quadrille_message(nullptr), "the solver has been destroyed");
 }
 
+TEST(CApi, LinksThatAreCutOtherwiseAreRefused) {
+  const Solving s;
+  std::vector<Complex> array(std::size_t(volume(dims)) * 36);
+  void* const out[] = {array.data()};
+  const auto get = [&](const std::string& words) { return quadrille_gauge_to_memory(s.gauge, words.c_str(), out, 1); };
+  EXPECT_EQ(get(fmt::format("{{part: [{}]}}", fmt::join(dims, ", "))), QUADRILLE_DONE);
+  EXPECT_EQ(get(fmt::format("{{part: [{}, {}, {}, {}]}}", dims[0] / 2, dims[1], dims[2], 2 * dims[3])),
+            QUADRILLE_INVALID_INPUT);
+  EXPECT_THAT(s.host.message(), HasSubstr("links:1:8: 'part': the arrays must hold"));
+}
+
+TEST(CApi, PropagatorsInWordsThatCannotBeAreRefusedBeforeTheFileIsRead) {
+  const Solving s;
+  std::vector<HostSpinor> columns(12, HostSpinor(dims));
+  std::vector<void*> to;
+  for (HostSpinor& column : columns) to.push_back(column.data.data());
+  const auto refused = [&](quadrille_status status, const char* words, std::size_t count, const char* why) {
+    EXPECT_EQ(quadrille_propagator_read(s.gauge, "never.lime", words, to.data(), count), status);
+    EXPECT_THAT(s.host.message(), HasSubstr(why));
+  };
+  refused(QUADRILLE_FILE_ERROR, "{}", 12, "never.lime");
+  refused(QUADRILLE_INVALID_INPUT, "{}", 11, "12 columns, not 11");
+  refused(QUADRILLE_INVALID_INPUT, "{subset: even}", 12, "spinors:1:10: a propagator needs subset: full");
+  refused(QUADRILLE_UNSUPPORTED, "{normalization: kappa}", 12, "normalization of the mass");
+  refused(QUADRILLE_UNSUPPORTED, "{basis: ukqcd}", 12, "give `basis: degrand_rossi`");
+  to[7] = static_cast<char*>(to[7]) + 4;
+  refused(QUADRILLE_INVALID_INPUT, "{}", 12, "columns[7] is not aligned");
+  to[7] = nullptr;
+  refused(QUADRILLE_INVALID_INPUT, "{}", 12, "columns[7] is a null pointer");
+}
+
 TEST(CApi, ArraysThatCannotBeHaveACode) {
   const Solving s;
   const HostSpinor b = random_spinor(dims);
