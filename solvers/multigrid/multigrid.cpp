@@ -90,12 +90,14 @@ Multigrid::Multigrid(const LinearSystem& system, const OperatorForm& form, const
   const FieldDesc& full = system.full_desc();
   if (full.lattice->communicator().size() > 1) throw Error(ErrorCode::unsupported, "multigrid runs on one rank so far");
   plan(*full.lattice, settings);
-  OperatorForm single = form;
-  single.precision = Precision::Single;
-  std::unique_ptr<LinearSystem> finest = system.converted(single);
+  // All 18 numbers of a link: the test vectors and P belong to the links as they are given, unitary or not.
+  const OperatorForm of_setup{Precision::Single, Reconstruct::R18, form.temporal_gauge};
+  std::unique_ptr<LinearSystem> finest = system.converted(of_setup);
   require_asymmetric(*finest);
   levels_[0]->system = std::make_unique<FinestSystem>(std::move(finest));
-  if (form.precision == Precision::Half && !full.backend->host_memory()) in_half_ = system.reduced().converted(form);
+  OperatorForm of_cycle = form;
+  if (full.backend->host_memory()) of_cycle.precision = Precision::Single;
+  if (!(of_cycle == of_setup)) of_cycle_ = system.reduced().converted(of_cycle);
   build(0);
   for (int round = 0; round < settings_.setup_cycles; ++round) {
     refine();
@@ -284,7 +286,7 @@ void Multigrid::measure() {
 double MultigridReport::cycles_for(double factor) const { return std::log(factor) / -std::log(contraction); }
 
 const LinearOperator& Multigrid::smoothed() const {
-  return in_half_ ? static_cast<const LinearOperator&>(*in_half_) : levels_[0]->system->reduced();
+  return of_cycle_ ? static_cast<const LinearOperator&>(*of_cycle_) : levels_[0]->system->reduced();
 }
 
 const FieldDesc& Multigrid::field_desc() const { return smoothed().field_desc(); }

@@ -91,7 +91,7 @@ class QUADRILLE_API Multigrid final : public LinearOperator {
 
   MultigridSettings settings_;
   std::vector<std::unique_ptr<Level>> levels_;
-  std::unique_ptr<GaugeOperator> in_half_;  ///< S of the finest level, where it is smoothed in half
+  std::unique_ptr<GaugeOperator> of_cycle_;  ///< S of the finest level, where its form is not that of the setup
   MultigridReport report_;
   mutable std::optional<ScratchFields> in_, out_;
 };
