@@ -19,6 +19,12 @@ std::unique_ptr<InnerSolver> make_inner_solver(const LinearOperator& a, const Li
   return with_cuda<std::unique_ptr<InnerSolver>>([&](auto) { return make_device_gcr(a, k, directions, tolerance); });
 }
 
+double ShortGcr::contraction_of(const Solve& solve) {
+  if (solve.first2 == 0) return 0;
+  const double found = solve.steps > 0 ? std::pow(solve.r2 / solve.first2, 0.5 / solve.steps) : 1;
+  return std::isfinite(found) ? found : 1;
+}
+
 bool ShortGcr::step(Solve& solve, Field& y, std::size_t k) const {
   Field &p = solve.p[k], &q = solve.q[k];
   std::vector<blas::Complex> taken(k);
@@ -65,8 +71,7 @@ void ShortGcr::apply_each(OperandList list, Dagger dagger) const {
     const Solve& solve = solves_[i];
     taken_ += solve.steps;
     ++served_;
-    if (solve.steps == 0) continue;
-    contraction_ = std::max(contraction_, std::pow(solve.r2 / solve.first2, 0.5 / solve.steps));
+    contraction_ = std::max(contraction_, contraction_of(solve));
   }
 }
 

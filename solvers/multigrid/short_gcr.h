@@ -37,7 +37,8 @@ class ShortGcr final : public InnerSolver {
   void apply_each(OperandList list, Dagger dagger) const override;
   double flops() const override { return directions_ * a_.flops(); }
 
-  /// The mean factor by which a direction has lowered |r| in the last application, the worst of its right-hand sides.
+  /// The mean factor by which a direction has lowered |r| in the last application, the worst of its right-hand sides: 1
+  /// where no direction or no number was usable, 0 for a right-hand side of 0.
   double contraction() const { return contraction_; }
   double mean_directions() const override { return served_ > 0 ? taken_ / served_ : 0; }
 
@@ -52,6 +53,7 @@ class ShortGcr final : public InnerSolver {
     int steps = 0;
   };
 
+  static double contraction_of(const Solve& solve);
   /// Takes direction number `k` of one solve into y. False when the solve is over.
   bool step(Solve& solve, Field& y, std::size_t k) const;
 

@@ -160,7 +160,7 @@ void TransferOf<T>::take(int k, const Field& vector) {
 
 template <class T>
 double TransferOf<T>::orthonormalise() {
-  std::vector<double> least(std::size_t(aggregates_->count()), 1);
+  std::vector<double> kept(std::size_t(2 * aggregates_->count()));
   const std::int64_t length = std::int64_t(aggregates_->sites()) * numbers_;
   std::vector<std::vector<double>> turned(std::size_t(team::threads()));
   for_aggregates([&](int thread, std::int64_t a) {
@@ -178,12 +178,11 @@ double TransferOf<T>::orthonormalise() {
     for (int chirality = 0; chirality < 2; ++chirality) {
       T* matrix = rows(a, chirality, 0);
       exchange(matrix, [](T& from, double& to) { to = from; });
-      const double kept = multigrid::orthonormalise({vectors.data(), length, vectors_});
+      kept[std::size_t(2 * a + chirality)] = multigrid::orthonormalise({vectors.data(), length, vectors_});
       exchange(matrix, [](T& to, double& from) { to = T(from); });
-      least[std::size_t(a)] = std::min(least[std::size_t(a)], kept);
     }
   });
-  return *std::min_element(least.begin(), least.end());
+  return smallest_part(kept);
 }
 
 template <class T>
@@ -284,6 +283,12 @@ void TransferOf<T>::project_each(std::span<const Field* const> images, int colou
 }
 
 }  // namespace
+
+double smallest_part(std::span<const double> parts) {
+  double smallest = 1;
+  for (const double part : parts) smallest = std::min(smallest, part > 0 ? part : 0);
+  return smallest;
+}
 
 std::unique_ptr<Transfer> make_transfer(std::shared_ptr<const Aggregates> aggregates, const FieldDesc& fine,
                                         int vectors) {

@@ -173,6 +173,18 @@ TEST(MultigridSolve, GivesWayOrEndsWithAMessage) {
   }
 }
 
+/// What gives no numbers is no preconditioner, least of all a perfect one.
+TEST(MultigridSolve, GivesWayWhereALinkIsNotANumber) {
+  const Dims dims{8, 4, 4, 8};
+  HostLinks links = weak_start(Lattice(dims), next_seed(), 0.3);
+  links.data[4] = std::nan("");  // in every reconstruction
+  const Scene scene(dims, links);
+  const EvenOddSystem system = light_quark(scene, 0.02);
+  const SystemSolver given_way(system, multigrid_spec({entry("vectors", "8")}));
+  EXPECT_EQ(given_way.multigrid(), nullptr);
+  EXPECT_EQ(given_way.spec().type, "bicgstab");
+}
+
 TEST(MultigridSolve, TheSymmetricFormIsRefused) {
   const Scene scene = Scene::weak({4, 4, 4, 4}, 0.3);
   const EvenOddSystem system(scene.shared_wilson(), {Parity::Even, EvenOddForm::Kind::symmetric});

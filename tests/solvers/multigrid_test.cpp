@@ -1,6 +1,7 @@
 // Transfers and coarse operators against their definitions, on the host and by plain loops.
 #include "core/error.h"
 #include "dirac/systems/even_odd.h"
+#include "solvers/multigrid/short_gcr.h"
 #include "tests/solvers/multigrid_testing.h"
 
 #include <gtest/gtest.h>
@@ -241,6 +242,61 @@ TEST(Multigrid, VectorsOfWhichNothingIsLeftAreSeen) {
   const Field same = whole_column(*transfer, 2, 1);
   transfer->take(5, same);
   EXPECT_LT(transfer->orthonormalise(), 1e-6);
+}
+
+TEST(Multigrid, AVectorThatIsNotANumberInOneBlockKeepsNothing) {
+  const Lattice lattice({4, 4, 4, 8});
+  const FieldDesc fine = FieldDesc::spinor(lattice, Subset::Full, Precision::Single, backend());
+  for (const std::size_t spin : {0u, 3u}) {
+    const auto transfer = random_transfer(fine, {2, 2, 2, 2}, 8);
+    HostSpinor values = random_spinor(lattice.dims());
+    values.data[12 * 37 + 3 * spin] = std::nan("");
+    Field vector(fine);
+    import_spinor(vector, values);
+    transfer->take(2, vector);
+    EXPECT_FALSE(transfer->orthonormalise() > 1e-5) << "spin " << spin;
+  }
+  const double nan = std::nan("");
+  EXPECT_EQ(multigrid::smallest_part(std::vector<double>{0.5, nan, 0.25}), 0);
+  EXPECT_EQ(multigrid::smallest_part(std::vector<double>{0.5, 0.25, 1}), 0.25);
+}
+
+/// x -> factor x, without a number where the factor is none.
+class Multiple final : public LinearOperator {
+ public:
+  Multiple(const FieldDesc& desc, double factor) : desc_(desc), factor_(factor) {}
+  const FieldDesc& field_desc() const override { return desc_; }
+  void apply(Field& y, const Field& x, Dagger) const override {
+    blas::copy(y, x);
+    blas::scale(factor_, y);
+  }
+  double flops() const override { return 0; }
+
+ private:
+  FieldDesc desc_;
+  double factor_;
+};
+
+TEST(Multigrid, WhatGivesNoNumbersDoesNotContract) {
+  const Lattice lattice({4, 4, 4, 4});
+  const FieldDesc desc = FieldDesc::spinor(lattice, Subset::Even, Precision::Single, backend());
+  Field x(desc), y(desc);
+  const auto contraction = [&](double of_operator, double of_preconditioner) {
+    const Multiple a(desc, of_operator), k(desc, of_preconditioner);
+    const multigrid::ShortGcr solver(a, &k, 4, 0.01);
+    solver.apply(y, x, Dagger::No);
+    return solver.contraction();
+  };
+  fill_random(x);
+  EXPECT_LT(contraction(2, 3), 0.01);
+  for (const double bad : {std::nan(""), 0.0}) {
+    EXPECT_EQ(contraction(2, bad), 1) << bad;
+    EXPECT_EQ(contraction(bad, 3), 1) << bad;
+  }
+  poison(x);
+  EXPECT_EQ(contraction(2, 3), 1) << "of a right-hand side without numbers";
+  blas::zero(x);
+  EXPECT_EQ(contraction(2, 3), 0) << "of nothing";
 }
 
 }  // namespace
