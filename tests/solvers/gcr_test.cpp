@@ -49,6 +49,29 @@ TEST(Gcr, MinimizesOverTheWholeSpace) {
   EXPECT_EQ(restarted.restarts, (restarted.iterations - 1) / 2);
 }
 
+/// A reliable update costs no iterations while the space has room: there are as many as in uniform double.
+TEST(Gcr, ReliableUpdatesKeepTheSpace) {
+  const Lattice lattice({4, 4, 4, 4});
+  const ToyOperator a(lattice, {.smallest = 0.1, .angle = 1}, next_seed());
+  const Field b = gaussian(a.field_desc(), next_seed());
+  Field x(a.field_desc());
+  const Stopping stopping{1e-10 * norm(b), 3000};
+  constexpr int more_than_enough = 200;
+  const SolveReport uniform = make_gcr({a}, more_than_enough)->solve(x, b, stopping);
+  EXPECT_TRUE(uniform.converged) << uniform.message;
+  EXPECT_LT(uniform.iterations, more_than_enough);
+  for (const OperatorForm& form : sloppy_forms) {
+    SCOPED_TRACE(to_string(form));
+    const auto inner = a.converted(form);
+    const SolveReport report = make_gcr({a, inner.get(), 0.1}, more_than_enough)->solve(x, b, stopping);
+    EXPECT_TRUE(report.converged) << report.message;
+    EXPECT_LE(relative_residual(a, x, b), 1.0001e-10);
+    EXPECT_GE(report.reliable_updates, 9);
+    EXPECT_EQ(report.restarts, 0);
+    EXPECT_LE(report.iterations, uniform.iterations + 3);
+  }
+}
+
 TEST(Gcr, AGoodPreconditionerSavesIterations) {
   const Lattice lattice({4, 4, 4, 4});
   const ToyOperator a(lattice, {.smallest = 0.01, .angle = 1}, next_seed());
