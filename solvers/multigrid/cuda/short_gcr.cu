@@ -295,6 +295,7 @@ class DeviceGcr final : public InnerSolver {
   mutable ScratchFields r_;  ///< what remains, with K and at the end
   Parity parity_;
   std::int64_t pairs_;
+  mutable std::size_t reserved_ = 0;  ///< right-hand sides for which all of what follows is there
   mutable std::deque<Workspace> p_, q_;
   mutable cuda::DeviceArray<Solve> solves_;
   mutable cuda::DeviceArray<float*> p_there_, q_there_;
@@ -304,10 +305,9 @@ class DeviceGcr final : public InnerSolver {
 };
 
 void DeviceGcr::reserve(std::size_t count) const {
-  if (p_.size() >= count) return;
-  while (p_.size() < count) {
-    p_.emplace_back(field_desc(), std::size_t(directions_));
-    q_.emplace_back(field_desc(), std::size_t(directions_));
+  if (reserved_ >= count) return;
+  for (std::deque<Workspace>* all : {&p_, &q_}) {
+    while (all->size() < count) all->emplace_back(field_desc(), std::size_t(directions_));
   }
   constexpr const char* what = "the inner solves of multigrid";
   const auto there = [&](std::deque<Workspace>& all) {
@@ -323,6 +323,7 @@ void DeviceGcr::reserve(std::size_t count) const {
   solves_ = cuda::DeviceArray<Solve>(rhs, what, gcr_advice);
   partial_ = cuda::DeviceArray<double>(rhs * 2 * most_directions * blocks(), what, gcr_advice);
   done_ = cuda::sent(std::vector<unsigned>(count, 0), what, gcr_advice);
+  reserved_ = count;  // last: where memory has run out on the way, the next call tries again
 }
 
 void DeviceGcr::solve(OperandList list) const {
