@@ -67,7 +67,7 @@ double flops_of(const FieldDesc& desc, double matrices) {
 
 CoarseSystem::CoarseSystem(const LinearOperator& a, const Transfer& transfer)
     : desc_(transfer.coarse_desc()),
-      bytes_(coarse_system_bytes(transfer)),
+      bytes_(coarse_system_bytes(desc_)),
       stencil_(make_stencil(desc_)),
       other_(part_of(desc_, Subset::Odd)),
       full_other_(part_of(desc_, Subset::Odd)),
@@ -174,10 +174,10 @@ std::unique_ptr<LevelSystem> make_coarse_system(const LinearOperator& a, const T
   return std::make_unique<CoarseSystem>(a, transfer);
 }
 
-double coarse_system_bytes(const Transfer& transfer) {
-  const double rows = 2 * transfer.vectors();
-  return (stencil_size + 0.5) * 2 * rows * rows * double(transfer.aggregates().count()) *
-         double(number_bytes(transfer.coarse_desc().precision));
+double coarse_system_bytes(const FieldDesc& coarse) {
+  const double rows = coarse.components() / 2;
+  return (stencil_size + 0.5) * 2 * rows * rows * double(coarse.lattice->volume()) *
+         double(number_bytes(coarse.precision));
 }
 
 }  // namespace quadrille::multigrid

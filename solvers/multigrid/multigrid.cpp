@@ -71,6 +71,15 @@ void require_asymmetric(const LinearSystem& system) {
   throw Error(ErrorCode::unsupported, "multigrid goes with preconditioning.form: asymmetric");
 }
 
+/// `bytes` where the fields of a backend lie.
+void require_memory_of(const Backend& backend, double bytes, const std::string& what) {
+  if (backend.host_memory()) return require_memory(bytes, what);
+  const double free = double(backend.available_bytes());
+  if (bytes <= free) return;
+  throw NotEnoughMemory(fmt::format("not enough memory of the device: {} needs {}, {} are free", what,
+                                    bytes_text(bytes), bytes_text(free)));
+}
+
 std::string extents(const Dims& dims) { return fmt::format("{}", fmt::join(dims, " x ")); }
 
 }  // namespace
@@ -89,7 +98,7 @@ Multigrid::Multigrid(const LinearSystem& system, const OperatorForm& form, const
   const auto began = std::chrono::steady_clock::now();
   const FieldDesc& full = system.full_desc();
   if (full.lattice->communicator().size() > 1) throw Error(ErrorCode::unsupported, "multigrid runs on one rank so far");
-  plan(*full.lattice, settings);
+  plan(full);
   // All 18 numbers of a link: the test vectors and P belong to the links as they are given, unitary or not.
   const OperatorForm of_setup{Precision::Single, Reconstruct::R18, form.temporal_gauge};
   std::unique_ptr<LinearSystem> finest = system.converted(of_setup);
@@ -113,35 +122,47 @@ Multigrid::Multigrid(const LinearSystem& system, const OperatorForm& form, const
 
 Multigrid::~Multigrid() = default;
 
-void Multigrid::plan(const Lattice& lattice, const MultigridSettings& settings) {
-  const Lattice* here = &lattice;
+double Multigrid::bytes_of_level(const Lattice& lattice, int components, bool coarsest) const {
+  const bool finest = levels_.empty();
+  const double field = double(lattice.volume()) * components * 2 * sizeof(float), links = 4 * 18 * sizeof(float);
+  // Fields of a right-hand side: of an incomplete solve, or on a coarse level the directions of the finer one's cycle.
+  const double relaxed = coarsest ? 0 : 6.0 * relaxed_at_once, vectors = coarsest ? 0 : settings_.vectors;
+  const double cycled = (settings_.cycle.coarse_directions + 7.0) * (settings_.setup_cycles > 0 ? relaxed_at_once : 2);
+  // The vectors and P, and the links of the setup and of the cycle.
+  return field * (2 * vectors + (finest ? relaxed : std::max(relaxed, cycled))) +
+         (finest ? 2 * links * double(lattice.volume()) : 0);
+}
+
+void Multigrid::plan(const FieldDesc& full) {
+  const Lattice* here = full.lattice;
   double bytes = 0;
   int components = 12;
-  const int most = settings.levels.value_or(4);
+  const int most = settings_.levels.value_or(4);
   while (int(levels_.size()) + 1 < most) {
-    if (!levels_.empty() && !settings.levels && here->volume() <= small_lattice) break;
+    if (!levels_.empty() && !settings_.levels && here->volume() <= small_lattice) break;
     if (!levels_.empty() && here->volume() <= 16) break;  // 2 sites in each direction
-    const Dims blocks = fitting_blocks(here->dims(), levels_.empty() ? settings.blocks : Dims{2, 2, 2, 2});
+    const Dims blocks = fitting_blocks(here->dims(), levels_.empty() ? settings_.blocks : Dims{2, 2, 2, 2});
+    bytes += bytes_of_level(*here, components, false);
     auto level = std::make_unique<Level>();
     if (!levels_.empty()) level->finer = levels_.back()->aggregates;
     level->aggregates = std::make_shared<const Aggregates>(*here, blocks);
-    const double vectors = settings.vectors, floats = sizeof(float);
-    report_.levels.push_back({here->dims(), blocks, settings.vectors});
-    // The vectors, P, the fields of as many incomplete solves, and the matrices of the coarse operator.
-    bytes += double(here->volume()) * components * 2 * floats * (2 * vectors + 5 * relaxed_at_once) +
-             double(level->aggregates->count()) * 9.5 * 8 * vectors * vectors * floats;
+    report_.levels.push_back({here->dims(), blocks, settings_.vectors});
     here = &level->aggregates->coarse();
-    components = 2 * settings.vectors;
+    components = 2 * settings_.vectors;
+    bytes += coarse_system_bytes(coarse_desc(*here, settings_.vectors, Precision::Single, *full.backend));
     levels_.push_back(std::move(level));
   }
+  bytes += bytes_of_level(*here, components, true);
   const std::shared_ptr<const Aggregates> finer = levels_.back()->aggregates;
   levels_.push_back(std::make_unique<Level>());
   levels_.back()->finer = finer;
-  if (settings.levels && int(levels_.size()) < *settings.levels) {
+  if (settings_.levels && int(levels_.size()) < *settings_.levels) {
     log().warn("multigrid: {} levels, not {}: the coarsest lattice has 2 sites in each direction", levels_.size(),
-               *settings.levels);
+               *settings_.levels);
   }
-  require_memory(bytes, fmt::format("multigrid with {} vectors on {} levels", settings.vectors, levels_.size()));
+  report_.bytes_at_most = bytes;
+  require_memory_of(*full.backend, bytes,
+                    fmt::format("multigrid with {} vectors on {} levels", settings_.vectors, levels_.size()));
 }
 
 void Multigrid::relax(std::size_t l) {
@@ -213,6 +234,7 @@ void Multigrid::coarsen(std::size_t l) {
                     "fewer `vectors` or larger `blocks`",
                     l + 1, extents(level.aggregates->block()), kept));
   }
+  levels_[l + 1]->system.reset();  // its memory first
   levels_[l + 1]->system = make_coarse_system(level.system->full(), *level.transfer);
   report_.levels[l].bytes = level.transfer->bytes() + levels_[l + 1]->system->bytes();
 }

@@ -44,6 +44,7 @@ struct MultigridLevel {
 struct MultigridReport {
   std::vector<MultigridLevel> levels;  ///< all but the coarsest, whose extents are the last level's by its blocks
   double seconds = 0;                  ///< of the setup
+  double bytes_at_most = 0;            ///< what the setup may take
   double contraction = 0;              ///< of |r| by a cycle in the outer GCR
   double cycle_seconds = 0;            ///< of one, for one right-hand side
   std::array<double, multigrid::Cycle::parts> parts{};  ///< of these
@@ -77,7 +78,10 @@ class QUADRILLE_API Multigrid final : public LinearOperator {
 
   /// S of the finest level, as the outer solver and the smoother have it.
   const LinearOperator& smoothed() const;
-  void plan(const Lattice& lattice, const MultigridSettings& settings);
+  /// The levels and their blocks, if there is the memory for them.
+  void plan(const FieldDesc& full);
+  /// What the setup takes for the fields of the next level, with so many complex components, and for P.
+  double bytes_of_level(const Lattice& lattice, int components, bool coarsest) const;
   /// Test vectors of a level: what incomplete solves of M e = M v leave of random v, low modes above all.
   void relax(std::size_t level);
   /// P of a level from its vectors, and the operator of the next.

@@ -127,6 +127,21 @@ TEST(MultigridSolve, ThreeLevelsContractAndSayWhatTheyAre) {
   EXPECT_TRUE(solver.solve(x, b[0]).converged);
 }
 
+/// The setup must not begin where it cannot end. P and the matrices, which are no fields on a CPU, leave a margin.
+TEST(MultigridSolve, TheSetupTakesNoMoreThanItHasLookedFor) {
+  const Scene scene = Scene::weak({16, 8, 16, 16}, 0.3);
+  const EvenOddSystem system = light_quark(scene, 0.05);
+  MultigridSettings settings;
+  settings.vectors = 8;
+  settings.setup_iterations = 2;
+  const std::size_t before = backend().allocated_bytes(), peak = backend().peak_bytes();
+  const Multigrid multigrid(system, {Precision::Single, Reconstruct::R12, false}, settings);
+  ASSERT_GT(backend().peak_bytes(), peak) << "this test needs more memory than all before it: a larger lattice";
+  const double taken = double(backend().peak_bytes() - before), looked_for = multigrid.report().bytes_at_most;
+  EXPECT_LT(taken, looked_for);
+  EXPECT_GT(taken, 0.5 * looked_for);
+}
+
 TEST(MultigridSolve, BitsDoNotDependOnTheBatchNorOnTheSetup) {
   const Scene scene = Scene::weak({8, 4, 4, 8}, 0.3);
   const EvenOddSystem system = light_quark(scene, 0.02);
