@@ -117,6 +117,12 @@ Multigrid::Multigrid(const LinearSystem& system, const OperatorForm& form, const
     levels_[l]->vectors.clear();
   }
   measure();
+  // What the setup alone needs: scratch of many right-hand sides, and links that the cycle has in another form.
+  for (const auto& level : levels_) level->cycle.reset();
+  make_cycles();
+  in_.reset();
+  out_.reset();
+  if (of_cycle_) levels_[0]->system.reset();
   report_.seconds = seconds_since(began);
 }
 
@@ -247,6 +253,10 @@ void Multigrid::build(std::size_t first) {
     coarsen(l);
     report_.levels[l].seconds += seconds_since(began);
   }
+  make_cycles();
+}
+
+void Multigrid::make_cycles() {
   for (std::size_t l = levels_.size() - 1; l-- > 0;) {
     const LinearOperator& s = l == 0 ? smoothed() : levels_[l]->system->reduced();
     levels_[l]->cycle = std::make_unique<Cycle>(s, *levels_[l]->transfer, *levels_[l + 1]->system,
@@ -296,6 +306,11 @@ void Multigrid::measure() {
   for (std::size_t part = 0; part < Cycle::parts; ++part) report_.parts[part] = cycle.seconds()[part] / cycles;
   report_.contraction = outer.contraction();
   report_.coarse_iterations = cycle.coarse_solver().mean_directions();
+  const Backend& backend = *field_desc().backend;
+  Field another(field_desc());
+  const std::size_t before = backend.allocated_bytes();
+  cycle.apply_each(std::array{Operands{&y, &noise}, Operands{&another, &noise}}, Dagger::No);
+  bytes_of_one_ = backend.allocated_bytes() - before;
   if (!(report_.contraction < no_contraction)) {
     throw Error(
         ErrorCode::numerical,
@@ -312,6 +327,10 @@ const LinearOperator& Multigrid::smoothed() const {
 }
 
 const FieldDesc& Multigrid::field_desc() const { return smoothed().field_desc(); }
+
+std::size_t Multigrid::bytes_of_one(const FieldDesc& of_calls) const {
+  return bytes_of_one_ + (of_calls == field_desc() ? 0 : 2 * field_desc().bytes());
+}
 
 double Multigrid::flops() const { return levels_[0]->cycle->flops(); }
 

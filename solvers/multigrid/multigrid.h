@@ -68,6 +68,8 @@ class QUADRILLE_API Multigrid final : public LinearOperator {
   void apply(Field& y, const Field& x, Dagger dagger) const override { apply_each(only({&y, &x}), dagger); }
   void apply_each(OperandList list, Dagger dagger) const override;
   double flops() const override;
+  /// What each further right-hand side of a list takes of the backend's memory, for calls with such fields.
+  std::size_t bytes_of_one(const FieldDesc& of_calls) const;
 
   const MultigridReport& report() const { return report_; }
   /// The report in a few lines.
@@ -88,6 +90,7 @@ class QUADRILLE_API Multigrid final : public LinearOperator {
   void coarsen(std::size_t level);
   /// Levels from `first` on, and the cycles of all.
   void build(std::size_t first);
+  void make_cycles();
   /// The vectors of the finest level after a cycle each.
   void refine();
   void measure();
@@ -97,6 +100,7 @@ class QUADRILLE_API Multigrid final : public LinearOperator {
   std::vector<std::unique_ptr<Level>> levels_;
   std::unique_ptr<GaugeOperator> of_cycle_;  ///< S of the finest level, where its form is not that of the setup
   MultigridReport report_;
+  std::size_t bytes_of_one_ = 0;
   mutable std::optional<ScratchFields> in_, out_;
 };
 
