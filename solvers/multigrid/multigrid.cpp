@@ -98,6 +98,7 @@ Multigrid::Multigrid(const LinearSystem& system, const OperatorForm& form, const
   const auto began = std::chrono::steady_clock::now();
   const FieldDesc& full = system.full_desc();
   if (full.lattice->communicator().size() > 1) throw Error(ErrorCode::unsupported, "multigrid runs on one rank so far");
+  if (!full.backend->host_memory()) heed_device();
   plan(full);
   // All 18 numbers of a link: the test vectors and P belong to the links as they are given, unitary or not.
   const OperatorForm of_setup{Precision::Single, Reconstruct::R18, form.temporal_gauge};
@@ -127,6 +128,21 @@ Multigrid::Multigrid(const LinearSystem& system, const OperatorForm& form, const
 }
 
 Multigrid::~Multigrid() = default;
+
+void Multigrid::heed_device() {
+  const DeviceLimits limits = with_cuda<DeviceLimits>([](auto) { return device_limits(); });
+  if (settings_.vectors > limits.vectors) {
+    throw Error(ErrorCode::unsupported,
+                fmt::format("multigrid on this GPU has up to {} `vectors`, not {}", limits.vectors, settings_.vectors));
+  }
+  const auto heed = [&](const char* what, int asked) {
+    if (asked <= limits.directions) return;
+    log().warn("multigrid: `{}` of coarse levels on a GPU are {} at most, not {}", what, limits.directions, asked);
+  };
+  heed("smoothing_steps", settings_.cycle.smoothing_steps);
+  heed("coarse_iterations", settings_.cycle.coarse_directions);
+  settings_.cycle.coarse_directions = std::min(settings_.cycle.coarse_directions, limits.directions);
+}
 
 double Multigrid::bytes_of_level(const Lattice& lattice, int components, bool coarsest) const {
   const bool finest = levels_.empty();

@@ -80,6 +80,8 @@ class QUADRILLE_API Multigrid final : public LinearOperator {
 
   /// S of the finest level, as the outer solver and the smoother have it.
   const LinearOperator& smoothed() const;
+  /// Refuses what a GPU cannot do, or says that there is less of it.
+  void heed_device();
   /// The levels and their blocks, if there is the memory for them.
   void plan(const FieldDesc& full);
   /// What the setup takes for the fields of the next level, with so many complex components, and for P.

@@ -225,6 +225,30 @@ TEST(MultigridSolve, GivesWayWhereALinkIsNotANumber) {
   EXPECT_EQ(given_way.spec().type, "bicgstab");
 }
 
+/// Before the work: a GPU inverts the matrix of a coarse site in shared memory.
+TEST(MultigridSolve, MoreVectorsThanADeviceHoldsAreRefusedAtOnce) {
+  const Scene scene = Scene::weak({8, 8, 8, 8}, 0.3);
+  const EvenOddSystem system = light_quark(scene, 0.1);
+  MultigridSettings settings;
+  settings.vectors = 64;
+  settings.setup_iterations = 2;
+  settings.setup_cycles = 0;
+  const auto make = [&] { Multigrid(system, {Precision::Single, Reconstruct::R18, false}, settings); };
+  if (backend().host_memory()) {
+    EXPECT_NO_THROW(make());
+    return;
+  }
+  const std::size_t allocations = backend().allocations();
+  try {
+    make();
+    FAIL() << "no error";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::unsupported);
+    EXPECT_THAT(error.message(), HasSubstr("`vectors`, not 64"));
+  }
+  EXPECT_EQ(backend().allocations(), allocations);
+}
+
 TEST(MultigridSolve, TheSymmetricFormIsRefused) {
   const Scene scene = Scene::weak({4, 4, 4, 4}, 0.3);
   const EvenOddSystem system(scene.shared_wilson(), {Parity::Even, EvenOddForm::Kind::symmetric});

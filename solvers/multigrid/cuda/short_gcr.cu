@@ -28,7 +28,7 @@ using Number = Complex<double>;
 
 constexpr int pass_threads = 256, pass_warps = pass_threads / 32;
 constexpr int pairs_of_thread = 4;  ///< of complex numbers; so a block has 1,024
-constexpr int most_directions = 64;
+constexpr int most_directions = most_device_directions;
 constexpr int most_solves = 32;
 constexpr const char* gcr_advice = "use fewer `coarse_iterations` or solve for fewer right-hand sides at once";
 
