@@ -2,9 +2,9 @@
 
 #include "core/backend/of_backend.h"
 #include "core/blas/blas.h"
+#include "core/blas/random_fill.h"
 #include "core/error.h"
 #include "core/field/convert.h"
-#include "core/random/random.h"
 #include "core/system/log.h"
 #include "core/system/memory.h"
 #include "solvers/joined_operator.h"
@@ -36,23 +36,8 @@ double seconds_since(std::chrono::steady_clock::time_point began) {
 
 /// Gaussian numbers that depend on the seed and the global site alone, for each backend others.
 void fill_with_noise(Field& x, std::uint64_t seed) {
-  if (!x.desc().backend->host_memory()) {
-    return with_cuda([&](auto) { fill_with_noise_on_device(x, seed); });
-  }
-  const ChiralSites<float> sites(x.desc());
-  const Lattice& lattice = x.lattice();
-  const int half = x.desc().components() / 2;
-  float parts[2][most_site_numbers / 2];
-  for (const Parity p : {Parity::Even, Parity::Odd}) {
-    for (std::int64_t i = 0; i < lattice.half_volume() && x.holds(p); ++i) {
-      SiteRandom random(seed, RandomPurpose::GaussianSpinor,
-                        std::uint64_t(lattice.global_site(lattice.coordinates(p, i))));
-      for (auto& part : parts) {
-        for (int c = 0; c < half; ++c) part[c] = float(random.normal());
-      }
-      sites.store(sites.site(x, p, i), parts[0], parts[1]);
-    }
-  }
+  if (x.desc().backend->host_memory()) return fill_gaussian(x, seed);
+  with_cuda([&](auto) { fill_with_noise_on_device(x, seed); });
 }
 
 /// |x| = 1. False where x has no norm.
