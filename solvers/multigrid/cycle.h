@@ -49,6 +49,9 @@ class Cycle final : public LinearOperator {
   const InnerSolver& coarse_solver() const { return *coarse_solver_; }
 
  private:
+  /// body(), which is timed where that is asked for.
+  template <class Body>
+  void in_part(Part part, Body&& body) const;
   /// Correction by the coarse level: y = P A_c^-1 P^+ x, in the precision of P.
   void correct(OperandList list) const;
 
