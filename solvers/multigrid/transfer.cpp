@@ -105,11 +105,7 @@ class TransferOf final : public Transfer {
                       .columns = numbers_,
                       .rows = vectors_,
                       .conjugate = true,
-                      .subtract = false,
-                      .rhs = int(to.size()),
-                      .x = {},
-                      .z = {},
-                      .y = {}};
+                      .rhs = int(to.size())};
     for (std::size_t r = 0; r < to.size(); ++r) {
       call.x[r] = gathered + std::int64_t(2 * r + std::size_t(chirality)) * portion();
       call.y[r] = to[r];
@@ -237,9 +233,7 @@ void TransferOf<T>::prolong_each(OperandList list) const {
         RowSum<T> call{.matrix = rows(a, chirality, chosen.front()),
                        .count = std::int64_t(chosen.size()) * numbers_,
                        .length = vectors_,
-                       .rhs = int(some.size()),
-                       .x = {},
-                       .y = {}};
+                       .rhs = int(some.size())};
         for (std::size_t r = 0; r < some.size(); ++r) {
           call.x[r] = coarse_site(*some[r].x, a) + 2 * vectors_ * chirality;
           call.y[r] = made + std::int64_t(2 * r + std::size_t(chirality)) * portion();

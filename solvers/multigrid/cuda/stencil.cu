@@ -30,7 +30,7 @@ constexpr int most_rows = 112;                          ///< of a matrix that is
 /// One parity of the fields of a launch; null where a field has no part in it.
 template <class T>
 struct Sides {
-  T* of[stencil_lists<T>];
+  T* of[stencil_lists<T>] = {};
 };
 
 /// y_r = z_r +- sum over the columns c of a site's matrices of M[c] x_r[c].
@@ -38,11 +38,11 @@ template <class T>
 struct Product {
   const T* matrices;  ///< of the first site: [column][row]
   std::int64_t site_stride;
-  int rows, count;  ///< of a matrix; of matrices
-  bool with_own;    ///< the first matrix multiplies `own`
-  bool subtract;
-  const std::int32_t* neighbours;  ///< [site][8], the direction of the first matrix that multiplies `around`
-  Sides<T> y, own, around, z;
+  int rows, count;        ///< of a matrix; of matrices
+  bool with_own = false;  ///< the first matrix multiplies `own`
+  bool subtract = false;
+  const std::int32_t* neighbours = nullptr;  ///< [site][8], the direction of the first matrix that multiplies `around`
+  Sides<T> y{}, own{}, around{}, z{};
 };
 
 template <class T, int R>
@@ -232,11 +232,7 @@ class StencilOnDevice final : public Stencil {
                          .count = count,
                          .with_own = first == 0,
                          .subtract = subtract,
-                         .neighbours = neighbours_.get() + std::int64_t(p) * half_ * 8,
-                         .y = {},
-                         .own = {},
-                         .around = {},
-                         .z = {}};
+                         .neighbours = neighbours_.get() + std::int64_t(p) * half_ * 8};
       for (std::size_t r = 0; r < lists; ++r) {
         const StencilCall& call = some[std::min(r, some.size() - 1)];
         product.own.of[r] = first == 0 ? numbers_of<T>(call.own, p) : nullptr;
@@ -250,17 +246,8 @@ class StencilOnDevice final : public Stencil {
   void multiply_odd(OperandList list) const override {
     for (std::size_t begin = 0; begin < list.size(); begin += lists) {
       const OperandList some = list.subspan(begin, std::min(lists, list.size() - begin));
-      Product<T> product{.matrices = odd_.get(),
-                         .site_stride = matrix_size(),
-                         .rows = rows_,
-                         .count = 1,
-                         .with_own = true,
-                         .subtract = false,
-                         .neighbours = nullptr,
-                         .y = {},
-                         .own = {},
-                         .around = {},
-                         .z = {}};
+      Product<T> product{
+          .matrices = odd_.get(), .site_stride = matrix_size(), .rows = rows_, .count = 1, .with_own = true};
       for (std::size_t r = 0; r < lists; ++r) {
         product.own.of[r] = numbers_of<T>(some[std::min(r, some.size() - 1)].x, Parity::Odd);
         product.y.of[r] = r < some.size() ? numbers_of<T>(some[r].y, Parity::Odd) : nullptr;
