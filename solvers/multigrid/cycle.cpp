@@ -7,17 +7,6 @@
 #include <chrono>
 
 namespace quadrille::multigrid {
-namespace {
-
-std::unique_ptr<LinearOperator> make_smoother(const LinearOperator& a, const CycleSettings& settings) {
-  const FieldDesc& desc = a.field_desc();
-  if (desc.backend->host_memory() || desc.layout.grouped()) {
-    return std::make_unique<MinimalResidual>(a, settings.smoothing_steps, settings.omega);
-  }
-  return make_inner_solver(a, nullptr, settings.smoothing_steps, 0);
-}
-
-}  // namespace
 
 Cycle::Cycle(const LinearOperator& s, const Transfer& transfer, const LevelSystem& coarse_level,
              const LinearOperator* coarse_cycle, const CycleSettings& settings)
@@ -27,13 +16,18 @@ Cycle::Cycle(const LinearOperator& s, const Transfer& transfer, const LevelSyste
       settings_(settings),
       coarse_solver_(
           make_inner_solver(coarse_.reduced(), coarse_cycle, settings.coarse_directions, settings.coarse_tolerance)),
-      smoother_(make_smoother(s, settings)),
-      residual_(field_desc()),
-      correction_(field_desc()),
       coarse_b_(transfer.coarse_desc()),
       coarse_x_(transfer.coarse_desc()),
       coarse_rhs_(coarse_.reduced().field_desc()),
       coarse_reduced_(coarse_.reduced().field_desc()) {
+  const FieldDesc& desc = field_desc();
+  if (desc.backend->host_memory() || desc.layout.grouped()) {
+    relaxation_ = std::make_unique<MinimalResidual>(s, settings.smoothing_steps, settings.omega);
+  } else {
+    smoother_ = make_inner_solver(s, nullptr, settings.smoothing_steps, 0);
+    residual_.emplace(desc);
+    correction_.emplace(desc);
+  }
   FieldDesc of_transfer = transfer.fine_desc();
   of_transfer.subset = field_desc().subset;
   if (of_transfer == field_desc()) return;
@@ -83,10 +77,14 @@ void Cycle::apply_each(OperandList list, Dagger dagger) const {
     correct(list);
   }
   in_part(smoothing, [&] {
-    s_.apply_each(calls([&](std::size_t i) { return Operands{&residual_[i], list[i].y}; }), Dagger::No);
-    for (std::size_t i = 0; i < list.size(); ++i) blas::xpay(*list[i].x, -1, residual_[i]);
-    smoother_->apply_each(calls([&](std::size_t i) { return Operands{&correction_[i], &residual_[i]}; }), Dagger::No);
-    for (std::size_t i = 0; i < list.size(); ++i) blas::axpy(1, correction_[i], *list[i].y);
+    if (relaxation_) return relaxation_->improve_each(list);
+    s_.apply_each(calls([&](std::size_t i) { return Operands{&(*residual_)[i], list[i].y}; }), Dagger::No);
+    for (std::size_t i = 0; i < list.size(); ++i) blas::xpay(*list[i].x, -1, (*residual_)[i]);
+    smoother_->apply_each(calls([&](std::size_t i) {
+                            return Operands{&(*correction_)[i], &(*residual_)[i]};
+                          }),
+                          Dagger::No);
+    for (std::size_t i = 0; i < list.size(); ++i) blas::axpy(1, (*correction_)[i], *list[i].y);
   });
 }
 

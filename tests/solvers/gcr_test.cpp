@@ -163,6 +163,36 @@ TEST(MinimalResidual, FollowsItsFormula) {
   EXPECT_EQ(MinimalResidual(a, 5, 1).flops(), 5 * a.flops());
 }
 
+TEST(MinimalResidual, ImprovesWhatIsThere) {
+  const Lattice lattice({4, 4, 6, 4});
+  for (const Precision precision : {Precision::Double, Precision::Single, Precision::Half}) {
+    const ToyOperator exact(lattice, right_half, next_seed());
+    const auto a = exact.converted({precision, Reconstruct::R18, false});
+    const MinimalResidual smoother(*a, 4, 0.85);
+    std::vector<Field> x, y, expected;
+    std::vector<Operands> calls;
+    for (int i = 0; i < 3; ++i) {
+      x.push_back(gaussian(a->field_desc(), next_seed()));
+      y.push_back(gaussian(a->field_desc(), next_seed()));
+      Field r(x.back().desc()), correction(x.back().desc());
+      a->apply(r, y.back(), Dagger::No);
+      blas::xpay(x.back(), -1, r);
+      smoother.apply(correction, r, Dagger::No);
+      blas::axpy(1, y.back(), correction);
+      expected.push_back(std::move(correction));
+    }
+    for (std::size_t i = 0; i < x.size(); ++i) calls.push_back({&y[i], &x[i]});
+    smoother.improve_each(calls);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      blas::axpy(-1, expected[i], y[i]);
+      EXPECT_LE(norm(y[i]), (precision == Precision::Double   ? 1e-13
+                             : precision == Precision::Single ? 1e-5
+                                                              : 3e-3) *
+                                norm(expected[i]));
+    }
+  }
+}
+
 TEST(MinimalResidual, OfNothingIsNothing) {
   const Lattice lattice({4, 4, 4, 4});
   const ToyOperator a(lattice, right_half, next_seed());
