@@ -93,10 +93,10 @@ Multigrid::Multigrid(const LinearSystem& system, const OperatorForm& form, const
   OperatorForm of_cycle = form;
   if (full.backend->host_memory()) of_cycle.precision = Precision::Single;
   if (!(of_cycle == of_setup)) of_cycle_ = system.reduced().converted(of_cycle);
-  build(0);
+  build();
   for (int round = 0; round < settings_.setup_cycles; ++round) {
     refine();
-    build(0);
+    build();
   }
   for (std::size_t l = 0; l + 1 < levels_.size(); ++l) {
     report_.levels[l].after = quality(l);
@@ -246,9 +246,9 @@ void Multigrid::coarsen(std::size_t l) {
   report_.levels[l].bytes = level.transfer->bytes() + levels_[l + 1]->system->bytes();
 }
 
-void Multigrid::build(std::size_t first) {
+void Multigrid::build() {
   for (const auto& level : levels_) level->cycle.reset();
-  for (std::size_t l = first; l + 1 < levels_.size(); ++l) {
+  for (std::size_t l = 0; l + 1 < levels_.size(); ++l) {
     const auto began = std::chrono::steady_clock::now();
     if (l > 0 || levels_[l]->vectors.empty()) relax(l);
     coarsen(l);

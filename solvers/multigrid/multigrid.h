@@ -90,8 +90,8 @@ class QUADRILLE_API Multigrid final : public LinearOperator {
   void relax(std::size_t level);
   /// P of a level from its vectors, and the operator of the next.
   void coarsen(std::size_t level);
-  /// Levels from `first` on, and the cycles of all.
-  void build(std::size_t first);
+  /// All levels, and their cycles.
+  void build();
   void make_cycles();
   /// The vectors of the finest level after a cycle each.
   void refine();
