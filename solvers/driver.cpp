@@ -229,6 +229,8 @@ SystemSolver::SystemSolver(const LinearSystem& system, const SolverSpec& spec,
   const std::size_t before = backend.allocated_bytes();
   reserve(1);
   bytes_of_one_ = backend.allocated_bytes() - before;
+  const LinearOperator& iterating = inner_ ? *inner_ : outer().reduced();
+  if (multigrid_) bytes_of_one_ += multigrid_->bytes_of_one(iterating.field_desc());
 }
 
 SystemSolver::~SystemSolver() = default;

@@ -3,7 +3,11 @@
 // Math. 61 (1995) 189. |r| never grows.
 //
 // p_k = K r, q_k = A p_k - sum_j beta_jk q_j orthogonal to the q_j before, r -= alpha_k q_k. The p_k stay as they are:
-// what the solution gains, sum_k chi_k p_k with alpha = U chi, U = 1 + beta, is added when the space is left.
+// what the solution gains, sum_k chi_k p_k with alpha = U chi, U = 1 + beta, is added when it is asked for: at a
+// reliable update and when the space is left.
+//
+// A reliable update keeps the space. The gain is added, and alpha = 0 from there. What rounding has left of the q_j in
+// the true residual is taken out of it, with new alpha_j.
 //
 // Fields: p_k, q_k for restart_length directions, r and the partial solution in the inner format; x and one workspace
 // in the outer one. Traffic of iteration k beside A and K, for k directions before it: the copy of r, 1 read, 1
@@ -16,6 +20,7 @@
 #include "solvers/methods/workspace.h"
 #include "solvers/monitor.h"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -52,8 +57,10 @@ class Gcr final : public Solver {
   bool next_direction(Monitor& monitor);
   /// alpha_k, and the new r.
   bool step(Monitor& monitor);
-  /// y += sum_k chi_k p_k: the space is left.
-  void leave_space(Field& y);
+  /// y += sum_k chi_k p_k, what the solution has gained since the last time.
+  void add_gain(Field& y);
+  /// r without its part in the span of the q_k, for a new r.
+  void make_residual_orthogonal();
   Complex& beta(std::size_t j, std::size_t k) { return beta_[j * length_ + k]; }
 
   double delta_;
@@ -104,14 +111,24 @@ bool Gcr::step(Monitor& monitor) {
   return !monitor.failed();
 }
 
-void Gcr::leave_space(Field& y) {
+void Gcr::add_gain(Field& y) {
   for (std::size_t k = count_; k-- > 0;) {  // alpha = (1 + beta) chi
     coefficients_[k] = alpha_[k];
     for (std::size_t l = k + 1; l < count_; ++l) coefficients_[k] -= beta(k, l) * coefficients_[l];
   }
   blas::caxpys(std::span(coefficients_).first(count_), std::span(p_.pointers()).first(count_), y);
-  count_ = 0;
+  std::fill_n(alpha_.begin(), count_, Complex(0));
   solution_.gather();
+}
+
+void Gcr::make_residual_orthogonal() {
+  const std::span<const Field* const> all = std::span(q_.pointers()).first(count_);
+  blas::dots(all, r_, coefficients_.data());
+  for (std::size_t k = 0; k < count_; ++k) {
+    alpha_[k] = coefficients_[k] / q2_[k];
+    coefficients_[k] = -alpha_[k];
+  }
+  blas::caxpys(std::span(coefficients_).first(count_), all, r_);
 }
 
 SolveReport Gcr::solve(Field& x, const Field& b, const Stopping& stopping) {
@@ -126,14 +143,18 @@ SolveReport Gcr::solve(Field& x, const Field& b, const Stopping& stopping) {
     const bool broken = !next_direction(monitor);
     if (monitor.running() && !broken && !step(monitor)) break;
     if (!monitor.running() && monitor.failed()) break;
-    const bool full = count_ == length_;
-    if (!full && !broken && monitor.running() && !monitor.update_due()) continue;
-    leave_space(y);
+    bool leaves_space = broken || count_ == length_;
+    if (!leaves_space && monitor.running() && !monitor.update_due()) continue;
+    add_gain(y);
     if (monitor.update_due()) {
       r2_ = solution_.update(x, b, r_, monitor.target());  // x += y, y = 0, r = the true residual
       monitor.updated(std::sqrt(r2_));
+      leaves_space = leaves_space || monitor.lost_touch();
+      if (monitor.running() && !leaves_space) make_residual_orthogonal();
     }
     if (!monitor.running()) break;
+    if (!leaves_space) continue;
+    count_ = 0;
     if (!broken || monitor.may_begin_anew()) monitor.began_anew();
   }
   SolveReport report = solution_.finish(monitor, x, b, applications_);

@@ -44,6 +44,9 @@ class CoarseSystem final : public LevelSystem {
 
   void apply_full(OperandList list) const;
   void apply_reduced(OperandList list) const;
+  /// stencil_->run() of make(i) for each of a list.
+  template <class Make>
+  void run(OperandList list, Parity p, int first, int count, bool subtract, Make&& make) const;
   /// Columns of P through a, chirality by chirality and colour by colour.
   void probe(const LinearOperator& a, const Transfer& transfer);
 
@@ -67,7 +70,7 @@ double flops_of(const FieldDesc& desc, double matrices) {
 
 CoarseSystem::CoarseSystem(const LinearOperator& a, const Transfer& transfer)
     : desc_(transfer.coarse_desc()),
-      bytes_(coarse_system_bytes(transfer)),
+      bytes_(coarse_system_bytes(desc_)),
       stencil_(make_stencil(desc_)),
       other_(part_of(desc_, Subset::Odd)),
       full_other_(part_of(desc_, Subset::Odd)),
@@ -103,56 +106,35 @@ void CoarseSystem::probe(const LinearOperator& a, const Transfer& transfer) {
   }
 }
 
-/// The calls of a list.
 template <class Make>
-std::vector<StencilCall> stencil_calls(OperandList list, Make&& make) {
+void CoarseSystem::run(OperandList list, Parity p, int first, int count, bool subtract, Make&& make) const {
   std::vector<StencilCall> calls;
   for (std::size_t i = 0; i < list.size(); ++i) calls.push_back(make(i));
-  return calls;
+  stencil_->run(calls, p, first, count, subtract);
 }
 
 void CoarseSystem::apply_full(OperandList list) const {
-  const auto other = [&](std::size_t i) { return &full_other_[i]; };
+  const auto w = [&](std::size_t i) { return &full_other_[i]; };
   // w = x_o + A_oo^-1 H_oe x_e, y_o = A_oo w, y_e = A_ee x_e + H_eo x_o
-  stencil_->run(stencil_calls(list,
-                              [&](std::size_t i) {
-                                return StencilCall{other(i), list[i].x, list[i].x, list[i].x};
-                              }),
-                Parity::Odd, 1, 8, true);
-  stencil_->multiply_odd(operands_for(list, [&](std::size_t i) { return Operands{list[i].y, other(i)}; }));
-  stencil_->run(stencil_calls(list,
-                              [&](std::size_t i) {
-                                return StencilCall{list[i].y, list[i].x, list[i].x};
-                              }),
-                Parity::Even, 0, stencil_size, false);
+  run(list, Parity::Odd, 1, 8, true, [&](std::size_t i) { return StencilCall{w(i), nullptr, list[i].x, list[i].x}; });
+  stencil_->multiply_odd(operands_for(list, [&](std::size_t i) { return Operands{list[i].y, w(i)}; }));
+  run(list, Parity::Even, 0, stencil_size, false, [&](std::size_t i) {
+    return StencilCall{list[i].y, list[i].x, list[i].x};
+  });
 }
 
 void CoarseSystem::apply_reduced(OperandList list) const {
-  const auto other = [&](std::size_t i) { return &other_[i]; };
-  stencil_->run(stencil_calls(list,
-                              [&](std::size_t i) {
-                                return StencilCall{other(i), nullptr, list[i].x};
-                              }),
-                Parity::Odd, 1, 8, false);
-  stencil_->run(stencil_calls(list,
-                              [&](std::size_t i) {
-                                return StencilCall{list[i].y, list[i].x, other(i)};
-                              }),
-                Parity::Even, 0, stencil_size, false);
+  run(list, Parity::Odd, 1, 8, false, [&](std::size_t i) { return StencilCall{&other_[i], nullptr, list[i].x}; });
+  run(list, Parity::Even, 0, stencil_size, false, [&](std::size_t i) {
+    return StencilCall{list[i].y, list[i].x, &other_[i]};
+  });
 }
 
 void CoarseSystem::prepare_each(OperandList list) const {
-  const auto other = [&](std::size_t i) { return &other_[i]; };
-  stencil_->run(stencil_calls(list,
-                              [&](std::size_t i) {
-                                return StencilCall{other(i), list[i].x, nullptr};
-                              }),
-                Parity::Odd, 0, 1, false);
-  stencil_->run(stencil_calls(list,
-                              [&](std::size_t i) {
-                                return StencilCall{list[i].y, nullptr, other(i), list[i].x};
-                              }),
-                Parity::Even, 1, 8, true);
+  run(list, Parity::Odd, 0, 1, false, [&](std::size_t i) { return StencilCall{&other_[i], list[i].x, nullptr}; });
+  run(list, Parity::Even, 1, 8, true, [&](std::size_t i) {
+    return StencilCall{list[i].y, nullptr, &other_[i], list[i].x};
+  });
 }
 
 void CoarseSystem::reconstruct_each(OperandList list) const {
@@ -160,11 +142,9 @@ void CoarseSystem::reconstruct_each(OperandList list) const {
     Field even = call.y->parity(Parity::Even);
     blas::copy(even, *call.x);
   }
-  stencil_->run(stencil_calls(list,
-                              [&](std::size_t i) {
-                                return StencilCall{list[i].y, list[i].z, list[i].x};
-                              }),
-                Parity::Odd, 0, stencil_size, false);
+  run(list, Parity::Odd, 0, stencil_size, false, [&](std::size_t i) {
+    return StencilCall{list[i].y, list[i].z, list[i].x};
+  });
 }
 
 }  // namespace
@@ -174,10 +154,10 @@ std::unique_ptr<LevelSystem> make_coarse_system(const LinearOperator& a, const T
   return std::make_unique<CoarseSystem>(a, transfer);
 }
 
-double coarse_system_bytes(const Transfer& transfer) {
-  const double rows = 2 * transfer.vectors();
-  return (stencil_size + 0.5) * 2 * rows * rows * double(transfer.aggregates().count()) *
-         double(number_bytes(transfer.coarse_desc().precision));
+double coarse_system_bytes(const FieldDesc& coarse) {
+  const double rows = coarse.components() / 2;
+  return (stencil_size + 0.5) * 2 * rows * rows * double(coarse.lattice->volume()) *
+         double(number_bytes(coarse.precision));
 }
 
 }  // namespace quadrille::multigrid

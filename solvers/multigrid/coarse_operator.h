@@ -15,7 +15,7 @@ namespace quadrille::multigrid {
 /// matrix has no inverse, as P has dependent columns or A is no number.
 QUADRILLE_API std::unique_ptr<LevelSystem> make_coarse_system(const LinearOperator& a, const Transfer& transfer);
 
-/// The bytes that it will take.
-QUADRILLE_API double coarse_system_bytes(const Transfer& transfer);
+/// The bytes that it will take, from the description of its full fields.
+QUADRILLE_API double coarse_system_bytes(const FieldDesc& coarse);
 
 }  // namespace quadrille::multigrid

@@ -7,41 +7,6 @@
 #include <chrono>
 
 namespace quadrille::multigrid {
-namespace {
-
-/// Adds the time of its life, and of what the backend is asked for in it.
-class Stopwatch {
- public:
-  /// `backend` null: does nothing.
-  Stopwatch(Backend* backend, double& seconds) : backend_(backend), seconds_(seconds) {
-    if (backend_ != nullptr) began_ = now();
-  }
-  ~Stopwatch() {
-    if (backend_ != nullptr) seconds_ += std::chrono::duration<double>(now() - began_).count();
-  }
-  Stopwatch(const Stopwatch&) = delete;
-  Stopwatch& operator=(const Stopwatch&) = delete;
-
- private:
-  std::chrono::steady_clock::time_point now() const {
-    backend_->synchronize();
-    return std::chrono::steady_clock::now();
-  }
-
-  Backend* backend_;
-  double& seconds_;
-  std::chrono::steady_clock::time_point began_;
-};
-
-std::unique_ptr<LinearOperator> make_smoother(const LinearOperator& a, const CycleSettings& settings) {
-  const FieldDesc& desc = a.field_desc();
-  if (desc.backend->host_memory() || desc.layout.grouped()) {
-    return std::make_unique<MinimalResidual>(a, settings.smoothing_steps, settings.omega);
-  }
-  return make_inner_solver(a, nullptr, settings.smoothing_steps, 0);
-}
-
-}  // namespace
 
 Cycle::Cycle(const LinearOperator& s, const Transfer& transfer, const LevelSystem& coarse_level,
              const LinearOperator* coarse_cycle, const CycleSettings& settings)
@@ -51,13 +16,18 @@ Cycle::Cycle(const LinearOperator& s, const Transfer& transfer, const LevelSyste
       settings_(settings),
       coarse_solver_(
           make_inner_solver(coarse_.reduced(), coarse_cycle, settings.coarse_directions, settings.coarse_tolerance)),
-      smoother_(make_smoother(s, settings)),
-      residual_(field_desc()),
-      correction_(field_desc()),
       coarse_b_(transfer.coarse_desc()),
       coarse_x_(transfer.coarse_desc()),
       coarse_rhs_(coarse_.reduced().field_desc()),
       coarse_reduced_(coarse_.reduced().field_desc()) {
+  const FieldDesc& desc = field_desc();
+  if (desc.backend->host_memory() || desc.layout.grouped()) {
+    relaxation_ = std::make_unique<MinimalResidual>(s, settings.smoothing_steps, settings.omega);
+  } else {
+    smoother_ = make_inner_solver(s, nullptr, settings.smoothing_steps, 0);
+    residual_.emplace(desc);
+    correction_.emplace(desc);
+  }
   FieldDesc of_transfer = transfer.fine_desc();
   of_transfer.subset = field_desc().subset;
   if (of_transfer == field_desc()) return;
@@ -65,15 +35,23 @@ Cycle::Cycle(const LinearOperator& s, const Transfer& transfer, const LevelSyste
   y_.emplace(of_transfer);
 }
 
+template <class Body>
+void Cycle::in_part(Part part, Body&& body) const {
+  const auto now = [&] {
+    if (timed_) field_desc().backend->synchronize();
+    return std::chrono::steady_clock::now();
+  };
+  const auto began = now();
+  body();
+  if (timed_) seconds_[part] += std::chrono::duration<double>(now() - began).count();
+}
+
 void Cycle::correct(OperandList list) const {
   const auto calls = [&](auto&& operands) { return operands_for(list, operands); };
-  Backend* const clock = timed_ ? field_desc().backend : nullptr;
-  {
-    const Stopwatch timed(clock, seconds_[transfers]);
+  in_part(transfers, [&] {
     transfer_.restrict_each(calls([&](std::size_t i) { return Operands{&coarse_b_[i], list[i].x}; }));
-  }
-  {
-    const Stopwatch timed(clock, seconds_[coarse]);
+  });
+  in_part(coarse, [&] {
     coarse_.prepare_each(calls([&](std::size_t i) { return Operands{&coarse_rhs_[i], &coarse_b_[i]}; }));
     coarse_solver_->apply_each(calls([&](std::size_t i) {
                                  return Operands{&coarse_reduced_[i], &coarse_rhs_[i]};
@@ -82,9 +60,10 @@ void Cycle::correct(OperandList list) const {
     coarse_.reconstruct_each(calls([&](std::size_t i) {
       return Operands{&coarse_x_[i], &coarse_reduced_[i], &coarse_b_[i]};
     }));
-  }
-  const Stopwatch timed(clock, seconds_[transfers]);
-  transfer_.prolong_each(calls([&](std::size_t i) { return Operands{list[i].y, &coarse_x_[i]}; }));
+  });
+  in_part(transfers, [&] {
+    transfer_.prolong_each(calls([&](std::size_t i) { return Operands{list[i].y, &coarse_x_[i]}; }));
+  });
 }
 
 void Cycle::apply_each(OperandList list, Dagger dagger) const {
@@ -97,11 +76,16 @@ void Cycle::apply_each(OperandList list, Dagger dagger) const {
   } else {
     correct(list);
   }
-  const Stopwatch timed(timed_ ? field_desc().backend : nullptr, seconds_[smoothing]);
-  s_.apply_each(calls([&](std::size_t i) { return Operands{&residual_[i], list[i].y}; }), Dagger::No);
-  for (std::size_t i = 0; i < list.size(); ++i) blas::xpay(*list[i].x, -1, residual_[i]);
-  smoother_->apply_each(calls([&](std::size_t i) { return Operands{&correction_[i], &residual_[i]}; }), Dagger::No);
-  for (std::size_t i = 0; i < list.size(); ++i) blas::axpy(1, correction_[i], *list[i].y);
+  in_part(smoothing, [&] {
+    if (relaxation_) return relaxation_->improve_each(list);
+    s_.apply_each(calls([&](std::size_t i) { return Operands{&(*residual_)[i], list[i].y}; }), Dagger::No);
+    for (std::size_t i = 0; i < list.size(); ++i) blas::xpay(*list[i].x, -1, (*residual_)[i]);
+    smoother_->apply_each(calls([&](std::size_t i) {
+                            return Operands{&(*correction_)[i], &(*residual_)[i]};
+                          }),
+                          Dagger::No);
+    for (std::size_t i = 0; i < list.size(); ++i) blas::axpy(1, (*correction_)[i], *list[i].y);
+  });
 }
 
 }  // namespace quadrille::multigrid

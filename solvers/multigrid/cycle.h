@@ -49,6 +49,9 @@ class Cycle final : public LinearOperator {
   const InnerSolver& coarse_solver() const { return *coarse_solver_; }
 
  private:
+  /// body(), which is timed where that is asked for.
+  template <class Body>
+  void in_part(Part part, Body&& body) const;
   /// Correction by the coarse level: y = P A_c^-1 P^+ x, in the precision of P.
   void correct(OperandList list) const;
 
@@ -57,11 +60,12 @@ class Cycle final : public LinearOperator {
   const LevelSystem& coarse_;
   CycleSettings settings_;
   std::unique_ptr<InnerSolver> coarse_solver_;
-  std::unique_ptr<LinearOperator> smoother_;
-  mutable ScratchFields residual_, correction_;        // reduced
-  mutable std::optional<ScratchFields> x_, y_;         // reduced, in the precision of P where it is another
-  mutable ScratchFields coarse_b_, coarse_x_;          // full
-  mutable ScratchFields coarse_rhs_, coarse_reduced_;  // reduced
+  std::unique_ptr<MinimalResidual> relaxation_;                 // null: smoother_
+  std::unique_ptr<InnerSolver> smoother_;                       // of coarse levels on a GPU
+  mutable std::optional<ScratchFields> residual_, correction_;  // reduced, for smoother_
+  mutable std::optional<ScratchFields> x_, y_;                  // reduced, in the precision of P where it is another
+  mutable ScratchFields coarse_b_, coarse_x_;                   // full
+  mutable ScratchFields coarse_rhs_, coarse_reduced_;           // reduced
   mutable std::array<double, parts> seconds_{};
   mutable bool timed_ = false;
 };

@@ -19,15 +19,15 @@ constexpr int row_unit = 8;
 /// y_r = z_r + sum over i, j of M_i[j] x_r[i][j], M_i[j] the j-th column of a matrix, or its conjugate.
 template <class T>
 struct ColumnSum {
-  const T* matrices;           ///< [matrix][column][row]
-  const std::int32_t* chosen;  ///< the matrices M_i by their numbers
-  int count;                   ///< of those chosen
-  int columns, rows;           ///< of a matrix
-  bool conjugate, subtract;    ///< subtract: z minus the sum
-  int rhs;                     ///< 1 ... most_at_once
-  const T* x[most_at_once];    ///< [i][column]
-  const T* z[most_at_once];    ///< null: 0
-  T* y[most_at_once];          ///< [row]; may be z
+  const T* matrices;                         ///< [matrix][column][row]
+  const std::int32_t* chosen;                ///< the matrices M_i by their numbers
+  int count;                                 ///< of those chosen
+  int columns, rows;                         ///< of a matrix
+  bool conjugate = false, subtract = false;  ///< subtract: z minus the sum
+  int rhs;                                   ///< 1 ... most_at_once
+  const T* x[most_at_once] = {};             ///< [i][column]
+  const T* z[most_at_once] = {};             ///< null: 0
+  T* y[most_at_once] = {};                   ///< [row]; may be z
 };
 
 /// y_r[j] = sum over k of M[j][k] x_r[k]: the transposed products.
@@ -37,8 +37,8 @@ struct RowSum {
   std::int64_t count;
   int length;  ///< of k: a multiple of row_unit, 128 at most
   int rhs;
-  const T* x[most_at_once];
-  T* y[most_at_once];
+  const T* x[most_at_once] = {};
+  T* y[most_at_once] = {};
 };
 
 /// Makes `count` complex vectors of `length` numbers each, one behind the other, orthonormal in the order given, each

@@ -2,9 +2,9 @@
 
 #include "core/backend/of_backend.h"
 #include "core/blas/blas.h"
+#include "core/blas/random_fill.h"
 #include "core/error.h"
 #include "core/field/convert.h"
-#include "core/random/random.h"
 #include "core/system/log.h"
 #include "core/system/memory.h"
 #include "solvers/joined_operator.h"
@@ -36,23 +36,8 @@ double seconds_since(std::chrono::steady_clock::time_point began) {
 
 /// Gaussian numbers that depend on the seed and the global site alone, for each backend others.
 void fill_with_noise(Field& x, std::uint64_t seed) {
-  if (!x.desc().backend->host_memory()) {
-    return with_cuda([&](auto) { fill_with_noise_on_device(x, seed); });
-  }
-  const ChiralSites<float> sites(x.desc());
-  const Lattice& lattice = x.lattice();
-  const int half = x.desc().components() / 2;
-  float parts[2][most_site_numbers / 2];
-  for (const Parity p : {Parity::Even, Parity::Odd}) {
-    for (std::int64_t i = 0; i < lattice.half_volume() && x.holds(p); ++i) {
-      SiteRandom random(seed, RandomPurpose::GaussianSpinor,
-                        std::uint64_t(lattice.global_site(lattice.coordinates(p, i))));
-      for (auto& part : parts) {
-        for (int c = 0; c < half; ++c) part[c] = float(random.normal());
-      }
-      sites.store(sites.site(x, p, i), parts[0], parts[1]);
-    }
-  }
+  if (x.desc().backend->host_memory()) return fill_gaussian(x, seed);
+  with_cuda([&](auto) { fill_with_noise_on_device(x, seed); });
 }
 
 /// |x| = 1. False where x has no norm.
@@ -69,6 +54,15 @@ void require_asymmetric(const LinearSystem& system) {
   fill_with_noise(b, 1);
   if (system.prepare(rhs, b) == 1) return;
   throw Error(ErrorCode::unsupported, "multigrid goes with preconditioning.form: asymmetric");
+}
+
+/// `bytes` where the fields of a backend lie.
+void require_memory_of(const Backend& backend, double bytes, const std::string& what) {
+  if (backend.host_memory()) return require_memory(bytes, what);
+  const double free = double(backend.available_bytes());
+  if (bytes <= free) return;
+  throw NotEnoughMemory(fmt::format("not enough memory of the device: {} needs {}, {} are free", what,
+                                    bytes_text(bytes), bytes_text(free)));
 }
 
 std::string extents(const Dims& dims) { return fmt::format("{}", fmt::join(dims, " x ")); }
@@ -89,57 +83,93 @@ Multigrid::Multigrid(const LinearSystem& system, const OperatorForm& form, const
   const auto began = std::chrono::steady_clock::now();
   const FieldDesc& full = system.full_desc();
   if (full.lattice->communicator().size() > 1) throw Error(ErrorCode::unsupported, "multigrid runs on one rank so far");
-  plan(*full.lattice, settings);
-  OperatorForm single = form;
-  single.precision = Precision::Single;
-  std::unique_ptr<LinearSystem> finest = system.converted(single);
+  if (!full.backend->host_memory()) heed_device();
+  plan(full);
+  // All 18 numbers of a link: the test vectors and P belong to the links as they are given, unitary or not.
+  const OperatorForm of_setup{Precision::Single, Reconstruct::R18, form.temporal_gauge};
+  std::unique_ptr<LinearSystem> finest = system.converted(of_setup);
   require_asymmetric(*finest);
   levels_[0]->system = std::make_unique<FinestSystem>(std::move(finest));
-  if (form.precision == Precision::Half && !full.backend->host_memory()) in_half_ = system.reduced().converted(form);
-  build(0);
+  OperatorForm of_cycle = form;
+  if (full.backend->host_memory()) of_cycle.precision = Precision::Single;
+  if (!(of_cycle == of_setup)) of_cycle_ = system.reduced().converted(of_cycle);
+  build();
   for (int round = 0; round < settings_.setup_cycles; ++round) {
     refine();
-    build(0);
+    build();
   }
   for (std::size_t l = 0; l + 1 < levels_.size(); ++l) {
     report_.levels[l].after = quality(l);
     levels_[l]->vectors.clear();
   }
   measure();
+  // What the setup alone needs: scratch of many right-hand sides, and links that the cycle has in another form.
+  for (const auto& level : levels_) level->cycle.reset();
+  make_cycles();
+  in_.reset();
+  out_.reset();
+  if (of_cycle_) levels_[0]->system.reset();
   report_.seconds = seconds_since(began);
 }
 
 Multigrid::~Multigrid() = default;
 
-void Multigrid::plan(const Lattice& lattice, const MultigridSettings& settings) {
-  const Lattice* here = &lattice;
+void Multigrid::heed_device() {
+  const DeviceLimits limits = with_cuda<DeviceLimits>([](auto) { return device_limits(); });
+  if (settings_.vectors > limits.vectors) {
+    throw Error(ErrorCode::unsupported,
+                fmt::format("multigrid on this GPU has up to {} `vectors`, not {}", limits.vectors, settings_.vectors));
+  }
+  const auto heed = [&](const char* what, int asked) {
+    if (asked <= limits.directions) return;
+    log().warn("multigrid: `{}` of coarse levels on a GPU are {} at most, not {}", what, limits.directions, asked);
+  };
+  heed("smoothing_steps", settings_.cycle.smoothing_steps);
+  heed("coarse_iterations", settings_.cycle.coarse_directions);
+  settings_.cycle.coarse_directions = std::min(settings_.cycle.coarse_directions, limits.directions);
+}
+
+double Multigrid::bytes_of_level(const Lattice& lattice, int components, bool coarsest) const {
+  const bool finest = levels_.empty();
+  const double field = double(lattice.volume()) * components * 2 * sizeof(float), links = 4 * 18 * sizeof(float);
+  // Fields of a right-hand side: of an incomplete solve, or on a coarse level the directions of the finer one's cycle.
+  const double relaxed = coarsest ? 0 : 6.0 * relaxed_at_once, vectors = coarsest ? 0 : settings_.vectors;
+  const double cycled = (settings_.cycle.coarse_directions + 7.0) * (settings_.setup_cycles > 0 ? relaxed_at_once : 2);
+  // The vectors and P, and the links of the setup and of the cycle.
+  return field * (2 * vectors + (finest ? relaxed : std::max(relaxed, cycled))) +
+         (finest ? 2 * links * double(lattice.volume()) : 0);
+}
+
+void Multigrid::plan(const FieldDesc& full) {
+  const Lattice* here = full.lattice;
   double bytes = 0;
   int components = 12;
-  const int most = settings.levels.value_or(4);
+  const int most = settings_.levels.value_or(4);
   while (int(levels_.size()) + 1 < most) {
-    if (!levels_.empty() && !settings.levels && here->volume() <= small_lattice) break;
+    if (!levels_.empty() && !settings_.levels && here->volume() <= small_lattice) break;
     if (!levels_.empty() && here->volume() <= 16) break;  // 2 sites in each direction
-    const Dims blocks = fitting_blocks(here->dims(), levels_.empty() ? settings.blocks : Dims{2, 2, 2, 2});
+    const Dims blocks = fitting_blocks(here->dims(), levels_.empty() ? settings_.blocks : Dims{2, 2, 2, 2});
+    bytes += bytes_of_level(*here, components, false);
     auto level = std::make_unique<Level>();
     if (!levels_.empty()) level->finer = levels_.back()->aggregates;
     level->aggregates = std::make_shared<const Aggregates>(*here, blocks);
-    const double vectors = settings.vectors, floats = sizeof(float);
-    report_.levels.push_back({here->dims(), blocks, settings.vectors});
-    // The vectors, P, the fields of as many incomplete solves, and the matrices of the coarse operator.
-    bytes += double(here->volume()) * components * 2 * floats * (2 * vectors + 5 * relaxed_at_once) +
-             double(level->aggregates->count()) * 9.5 * 8 * vectors * vectors * floats;
+    report_.levels.push_back({here->dims(), blocks, settings_.vectors});
     here = &level->aggregates->coarse();
-    components = 2 * settings.vectors;
+    components = 2 * settings_.vectors;
+    bytes += coarse_system_bytes(coarse_desc(*here, settings_.vectors, Precision::Single, *full.backend));
     levels_.push_back(std::move(level));
   }
+  bytes += bytes_of_level(*here, components, true);
   const std::shared_ptr<const Aggregates> finer = levels_.back()->aggregates;
   levels_.push_back(std::make_unique<Level>());
   levels_.back()->finer = finer;
-  if (settings.levels && int(levels_.size()) < *settings.levels) {
+  if (settings_.levels && int(levels_.size()) < *settings_.levels) {
     log().warn("multigrid: {} levels, not {}: the coarsest lattice has 2 sites in each direction", levels_.size(),
-               *settings.levels);
+               *settings_.levels);
   }
-  require_memory(bytes, fmt::format("multigrid with {} vectors on {} levels", settings.vectors, levels_.size()));
+  report_.bytes_at_most = bytes;
+  require_memory_of(*full.backend, bytes,
+                    fmt::format("multigrid with {} vectors on {} levels", settings_.vectors, levels_.size()));
 }
 
 void Multigrid::relax(std::size_t l) {
@@ -211,18 +241,23 @@ void Multigrid::coarsen(std::size_t l) {
                     "fewer `vectors` or larger `blocks`",
                     l + 1, extents(level.aggregates->block()), kept));
   }
+  levels_[l + 1]->system.reset();  // its memory first
   levels_[l + 1]->system = make_coarse_system(level.system->full(), *level.transfer);
   report_.levels[l].bytes = level.transfer->bytes() + levels_[l + 1]->system->bytes();
 }
 
-void Multigrid::build(std::size_t first) {
+void Multigrid::build() {
   for (const auto& level : levels_) level->cycle.reset();
-  for (std::size_t l = first; l + 1 < levels_.size(); ++l) {
+  for (std::size_t l = 0; l + 1 < levels_.size(); ++l) {
     const auto began = std::chrono::steady_clock::now();
     if (l > 0 || levels_[l]->vectors.empty()) relax(l);
     coarsen(l);
     report_.levels[l].seconds += seconds_since(began);
   }
+  make_cycles();
+}
+
+void Multigrid::make_cycles() {
   for (std::size_t l = levels_.size() - 1; l-- > 0;) {
     const LinearOperator& s = l == 0 ? smoothed() : levels_[l]->system->reduced();
     levels_[l]->cycle = std::make_unique<Cycle>(s, *levels_[l]->transfer, *levels_[l + 1]->system,
@@ -272,6 +307,11 @@ void Multigrid::measure() {
   for (std::size_t part = 0; part < Cycle::parts; ++part) report_.parts[part] = cycle.seconds()[part] / cycles;
   report_.contraction = outer.contraction();
   report_.coarse_iterations = cycle.coarse_solver().mean_directions();
+  const Backend& backend = *field_desc().backend;
+  Field another(field_desc());
+  const std::size_t before = backend.allocated_bytes();
+  cycle.apply_each(std::array{Operands{&y, &noise}, Operands{&another, &noise}}, Dagger::No);
+  bytes_of_one_ = backend.allocated_bytes() - before;
   if (!(report_.contraction < no_contraction)) {
     throw Error(
         ErrorCode::numerical,
@@ -284,10 +324,14 @@ void Multigrid::measure() {
 double MultigridReport::cycles_for(double factor) const { return std::log(factor) / -std::log(contraction); }
 
 const LinearOperator& Multigrid::smoothed() const {
-  return in_half_ ? static_cast<const LinearOperator&>(*in_half_) : levels_[0]->system->reduced();
+  return of_cycle_ ? static_cast<const LinearOperator&>(*of_cycle_) : levels_[0]->system->reduced();
 }
 
 const FieldDesc& Multigrid::field_desc() const { return smoothed().field_desc(); }
+
+std::size_t Multigrid::bytes_of_one(const FieldDesc& of_calls) const {
+  return bytes_of_one_ + (of_calls == field_desc() ? 0 : 2 * field_desc().bytes());
+}
 
 double Multigrid::flops() const { return levels_[0]->cycle->flops(); }
 

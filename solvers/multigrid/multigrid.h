@@ -44,6 +44,7 @@ struct MultigridLevel {
 struct MultigridReport {
   std::vector<MultigridLevel> levels;  ///< all but the coarsest, whose extents are the last level's by its blocks
   double seconds = 0;                  ///< of the setup
+  double bytes_at_most = 0;            ///< what the setup may take
   double contraction = 0;              ///< of |r| by a cycle in the outer GCR
   double cycle_seconds = 0;            ///< of one, for one right-hand side
   std::array<double, multigrid::Cycle::parts> parts{};  ///< of these
@@ -67,6 +68,8 @@ class QUADRILLE_API Multigrid final : public LinearOperator {
   void apply(Field& y, const Field& x, Dagger dagger) const override { apply_each(only({&y, &x}), dagger); }
   void apply_each(OperandList list, Dagger dagger) const override;
   double flops() const override;
+  /// What each further right-hand side of a list takes of the backend's memory, for calls with such fields.
+  std::size_t bytes_of_one(const FieldDesc& of_calls) const;
 
   const MultigridReport& report() const { return report_; }
   /// The report in a few lines.
@@ -77,13 +80,19 @@ class QUADRILLE_API Multigrid final : public LinearOperator {
 
   /// S of the finest level, as the outer solver and the smoother have it.
   const LinearOperator& smoothed() const;
-  void plan(const Lattice& lattice, const MultigridSettings& settings);
+  /// Refuses what a GPU cannot do, or says that there is less of it.
+  void heed_device();
+  /// The levels and their blocks, if there is the memory for them.
+  void plan(const FieldDesc& full);
+  /// What the setup takes for the fields of the next level, with so many complex components, and for P.
+  double bytes_of_level(const Lattice& lattice, int components, bool coarsest) const;
   /// Test vectors of a level: what incomplete solves of M e = M v leave of random v, low modes above all.
   void relax(std::size_t level);
   /// P of a level from its vectors, and the operator of the next.
   void coarsen(std::size_t level);
-  /// Levels from `first` on, and the cycles of all.
-  void build(std::size_t first);
+  /// All levels, and their cycles.
+  void build();
+  void make_cycles();
   /// The vectors of the finest level after a cycle each.
   void refine();
   void measure();
@@ -91,8 +100,9 @@ class QUADRILLE_API Multigrid final : public LinearOperator {
 
   MultigridSettings settings_;
   std::vector<std::unique_ptr<Level>> levels_;
-  std::unique_ptr<GaugeOperator> in_half_;  ///< S of the finest level, where it is smoothed in half
+  std::unique_ptr<GaugeOperator> of_cycle_;  ///< S of the finest level, where its form is not that of the setup
   MultigridReport report_;
+  std::size_t bytes_of_one_ = 0;
   mutable std::optional<ScratchFields> in_, out_;
 };
 

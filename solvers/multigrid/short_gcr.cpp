@@ -19,6 +19,17 @@ std::unique_ptr<InnerSolver> make_inner_solver(const LinearOperator& a, const Li
   return with_cuda<std::unique_ptr<InnerSolver>>([&](auto) { return make_device_gcr(a, k, directions, tolerance); });
 }
 
+void InnerSolver::apply_each(OperandList list, Dagger dagger) const {
+  if (dagger == Dagger::Yes) throw Error(ErrorCode::internal, "an inner solve of multigrid has no dagger");
+  solve_each(list);
+}
+
+double ShortGcr::contraction_of(const Solve& solve) {
+  if (solve.first2 == 0) return 0;
+  const double found = solve.steps > 0 ? std::pow(solve.r2 / solve.first2, 0.5 / solve.steps) : 1;
+  return std::isfinite(found) ? found : 1;
+}
+
 bool ShortGcr::step(Solve& solve, Field& y, std::size_t k) const {
   Field &p = solve.p[k], &q = solve.q[k];
   std::vector<blas::Complex> taken(k);
@@ -36,8 +47,7 @@ bool ShortGcr::step(Solve& solve, Field& y, std::size_t k) const {
   return std::isfinite(solve.r2) && solve.r2 > tolerance_ * tolerance_ * solve.first2;
 }
 
-void ShortGcr::apply_each(OperandList list, Dagger dagger) const {
-  if (dagger == Dagger::Yes) throw Error(ErrorCode::internal, "an inner solve of multigrid has no dagger");
+void ShortGcr::solve_each(OperandList list) const {
   while (solves_.size() < list.size()) solves_.emplace_back(a_.field_desc(), std::size_t(directions_));
   std::vector<std::size_t> going;
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -63,10 +73,8 @@ void ShortGcr::apply_each(OperandList list, Dagger dagger) const {
   contraction_ = 0;
   for (std::size_t i = 0; i < list.size(); ++i) {
     const Solve& solve = solves_[i];
-    taken_ += solve.steps;
-    ++served_;
-    if (solve.steps == 0) continue;
-    contraction_ = std::max(contraction_, std::pow(solve.r2 / solve.first2, 0.5 / solve.steps));
+    count_directions(solve.steps, 1);
+    contraction_ = std::max(contraction_, contraction_of(solve));
   }
 }
 

@@ -14,8 +14,32 @@ namespace quadrille::multigrid {
 /// y of an application is an approximate A^-1 x. Each right-hand side of a list has numbers of its own.
 class InnerSolver : public LinearOperator {
  public:
+  /// `a` and the preconditioner `k` (null: none) outlive it.
+  InnerSolver(const LinearOperator& a, const LinearOperator* k, int directions, double tolerance)
+      : a_(a), k_(k), directions_(directions), tolerance_(tolerance) {}
+
+  const FieldDesc& field_desc() const override { return a_.field_desc(); }
+  /// ErrorCode::internal with the dagger.
+  void apply(Field& y, const Field& x, Dagger dagger) const override { apply_each(only({&y, &x}), dagger); }
+  void apply_each(OperandList list, Dagger dagger) const override;
+  double flops() const override { return directions_ * a_.flops(); }
   /// Directions of all applications so far, by right-hand sides served.
-  virtual double mean_directions() const = 0;
+  double mean_directions() const { return served_ > 0 ? taken_ / served_ : 0; }
+
+ protected:
+  virtual void solve_each(OperandList list) const = 0;
+  void count_directions(double taken, std::size_t right_hand_sides) const {
+    taken_ += taken;
+    served_ += double(right_hand_sides);
+  }
+
+  const LinearOperator& a_;
+  const LinearOperator* k_;
+  int directions_;
+  double tolerance_;
+
+ private:
+  mutable double taken_ = 0, served_ = 0;
 };
 
 /// The one for the fields of `a`: passes of their own for coarse fields on a GPU, elsewhere ShortGcr.
@@ -27,19 +51,11 @@ std::unique_ptr<InnerSolver> make_inner_solver(const LinearOperator& a, const Li
 /// the others when it is done. References as in solvers/methods/gcr.cpp.
 class ShortGcr final : public InnerSolver {
  public:
-  /// `a` and the preconditioner `k` (null: none) outlive it.
-  ShortGcr(const LinearOperator& a, const LinearOperator* k, int directions, double tolerance)
-      : a_(a), k_(k), directions_(directions), tolerance_(tolerance) {}
+  using InnerSolver::InnerSolver;
 
-  const FieldDesc& field_desc() const override { return a_.field_desc(); }
-  /// ErrorCode::internal with the dagger.
-  void apply(Field& y, const Field& x, Dagger dagger) const override { apply_each(only({&y, &x}), dagger); }
-  void apply_each(OperandList list, Dagger dagger) const override;
-  double flops() const override { return directions_ * a_.flops(); }
-
-  /// The mean factor by which a direction has lowered |r| in the last application, the worst of its right-hand sides.
+  /// The mean factor by which a direction has lowered |r| in the last application, the worst of its right-hand sides: 1
+  /// where no direction or no number was usable, 0 for a right-hand side of 0.
   double contraction() const { return contraction_; }
-  double mean_directions() const override { return served_ > 0 ? taken_ / served_ : 0; }
 
  private:
   struct Solve {
@@ -52,15 +68,13 @@ class ShortGcr final : public InnerSolver {
     int steps = 0;
   };
 
+  void solve_each(OperandList list) const override;
+  static double contraction_of(const Solve& solve);
   /// Takes direction number `k` of one solve into y. False when the solve is over.
   bool step(Solve& solve, Field& y, std::size_t k) const;
 
-  const LinearOperator& a_;
-  const LinearOperator* k_;
-  int directions_;
-  double tolerance_;
   mutable std::deque<Solve> solves_;
-  mutable double contraction_ = 1, taken_ = 0, served_ = 0;
+  mutable double contraction_ = 1;
 };
 
 }  // namespace quadrille::multigrid

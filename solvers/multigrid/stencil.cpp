@@ -78,12 +78,8 @@ bool StencilOnHost<T>::invert_odd_sites() {
                         .count = 1,
                         .columns = rows_,
                         .rows = rows_,
-                        .conjugate = false,
                         .subtract = true,
-                        .rhs = most_at_once,
-                        .x = {},
-                        .z = {},
-                        .y = {}};
+                        .rhs = most_at_once};
       for (int r = 0; r < most_at_once; ++r) {
         call.x[r] = hop + 2 * rows_ * r;
         call.y[r] = product.data() + 2 * rows_ * r;
@@ -114,12 +110,8 @@ void StencilOnHost<T>::run(std::span<const StencilCall> calls, Parity p, int fir
                         .count = count,
                         .columns = rows_,
                         .rows = rows_,
-                        .conjugate = false,
                         .subtract = subtract,
-                        .rhs = int(some.size()),
-                        .x = {},
-                        .z = {},
-                        .y = {}};
+                        .rhs = int(some.size())};
       T* packed = scratch(thread);
       for (std::size_t r = 0; r < some.size(); ++r) {
         call.x[r] = packed;
@@ -147,12 +139,7 @@ void StencilOnHost<T>::multiply_odd(OperandList list) const {
                         .count = 1,
                         .columns = rows_,
                         .rows = rows_,
-                        .conjugate = false,
-                        .subtract = false,
-                        .rhs = int(some.size()),
-                        .x = {},
-                        .z = {},
-                        .y = {}};
+                        .rhs = int(some.size())};
       T* packed = scratch(thread);
       for (std::size_t r = 0; r < some.size(); ++r, packed += width) {
         std::copy_n(sites_.site(*some[r].x, Parity::Odd, i), width, packed);

@@ -105,11 +105,7 @@ class TransferOf final : public Transfer {
                       .columns = numbers_,
                       .rows = vectors_,
                       .conjugate = true,
-                      .subtract = false,
-                      .rhs = int(to.size()),
-                      .x = {},
-                      .z = {},
-                      .y = {}};
+                      .rhs = int(to.size())};
     for (std::size_t r = 0; r < to.size(); ++r) {
       call.x[r] = gathered + std::int64_t(2 * r + std::size_t(chirality)) * portion();
       call.y[r] = to[r];
@@ -160,7 +156,7 @@ void TransferOf<T>::take(int k, const Field& vector) {
 
 template <class T>
 double TransferOf<T>::orthonormalise() {
-  std::vector<double> least(std::size_t(aggregates_->count()), 1);
+  std::vector<double> kept(std::size_t(2 * aggregates_->count()));
   const std::int64_t length = std::int64_t(aggregates_->sites()) * numbers_;
   std::vector<std::vector<double>> turned(std::size_t(team::threads()));
   for_aggregates([&](int thread, std::int64_t a) {
@@ -178,12 +174,11 @@ double TransferOf<T>::orthonormalise() {
     for (int chirality = 0; chirality < 2; ++chirality) {
       T* matrix = rows(a, chirality, 0);
       exchange(matrix, [](T& from, double& to) { to = from; });
-      const double kept = multigrid::orthonormalise({vectors.data(), length, vectors_});
+      kept[std::size_t(2 * a + chirality)] = multigrid::orthonormalise({vectors.data(), length, vectors_});
       exchange(matrix, [](T& to, double& from) { to = T(from); });
-      least[std::size_t(a)] = std::min(least[std::size_t(a)], kept);
     }
   });
-  return *std::min_element(least.begin(), least.end());
+  return smallest_part(kept);
 }
 
 template <class T>
@@ -238,9 +233,7 @@ void TransferOf<T>::prolong_each(OperandList list) const {
         RowSum<T> call{.matrix = rows(a, chirality, chosen.front()),
                        .count = std::int64_t(chosen.size()) * numbers_,
                        .length = vectors_,
-                       .rhs = int(some.size()),
-                       .x = {},
-                       .y = {}};
+                       .rhs = int(some.size())};
         for (std::size_t r = 0; r < some.size(); ++r) {
           call.x[r] = coarse_site(*some[r].x, a) + 2 * vectors_ * chirality;
           call.y[r] = made + std::int64_t(2 * r + std::size_t(chirality)) * portion();
@@ -284,6 +277,12 @@ void TransferOf<T>::project_each(std::span<const Field* const> images, int colou
 }
 
 }  // namespace
+
+double smallest_part(std::span<const double> parts) {
+  double smallest = 1;
+  for (const double part : parts) smallest = std::min(smallest, part > 0 ? part : 0);
+  return smallest;
+}
 
 std::unique_ptr<Transfer> make_transfer(std::shared_ptr<const Aggregates> aggregates, const FieldDesc& fine,
                                         int vectors) {

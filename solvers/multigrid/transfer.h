@@ -62,6 +62,9 @@ class QUADRILLE_API Transfer {
                        int first) const = 0;
 };
 
+/// The smallest of the parts that orthonormalise() has found in each aggregate and chirality; 0 where one is NaN.
+double smallest_part(std::span<const double> parts);
+
 /// `fine`: full fields in double or single; `aggregates` are of its lattice. `vectors`: a multiple of 8, up
 /// to 64.
 QUADRILLE_API std::unique_ptr<Transfer> make_transfer(std::shared_ptr<const Aggregates> aggregates,

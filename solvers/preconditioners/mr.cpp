@@ -19,11 +19,21 @@ void MinimalResidual::reserve(std::size_t count) const {
 }
 
 void MinimalResidual::apply_each(OperandList list, Dagger dagger) const {
-  reserve(list.size());
   for (std::size_t i = 0; i < list.size(); ++i) {
     blas::zero(*list[i].y);
     blas::copy(r_[i], *list[i].x);
   }
+  take_steps(list, dagger);
+}
+
+void MinimalResidual::improve_each(OperandList list) const {
+  a_.apply_each(operands_for(list, [&](std::size_t i) { return Operands{&r_[i], list[i].y}; }), Dagger::No);
+  for (std::size_t i = 0; i < list.size(); ++i) blas::xpay(*list[i].x, -1, r_[i]);
+  take_steps(list, Dagger::No);
+}
+
+void MinimalResidual::take_steps(OperandList list, Dagger dagger) const {
+  reserve(list.size());
   for (int step = 0; step < steps_; ++step) {
     a_.apply_each(operands_for(list, [&](std::size_t i) { return Operands{&t_[i], &r_[i]}; }), dagger);
     for (std::size_t i = 0; i < list.size(); ++i) {

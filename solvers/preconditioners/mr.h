@@ -25,12 +25,16 @@ class QUADRILLE_API MinimalResidual final : public LinearOperator {
   /// With the dagger: the steps of A^+ y = x.
   void apply(Field& y, const Field& x, Dagger dagger) const override { apply_each(only({&y, &x}), dagger); }
   void apply_each(OperandList list, Dagger dagger) const override;
+  /// The steps from the y that is there in place of 0.
+  void improve_each(OperandList list) const;
   double flops() const override { return steps_ * a_.flops(); }
   std::string form_name() const override { return a_.form_name(); }
   void enter(Field& mine, const Field& original) const override { a_.enter(mine, original); }
   void leave(Field& original, const Field& mine) const override { a_.leave(original, mine); }
 
  private:
+  /// y += what the steps give from r_, which is overwritten.
+  void take_steps(OperandList list, Dagger dagger) const;
   const LinearOperator& a_;
   /// Scalars for so many right-hand sides.
   void reserve(std::size_t count) const;

@@ -49,6 +49,29 @@ TEST(Gcr, MinimizesOverTheWholeSpace) {
   EXPECT_EQ(restarted.restarts, (restarted.iterations - 1) / 2);
 }
 
+/// A reliable update costs no iterations while the space has room: there are as many as in uniform double.
+TEST(Gcr, ReliableUpdatesKeepTheSpace) {
+  const Lattice lattice({4, 4, 4, 4});
+  const ToyOperator a(lattice, {.smallest = 0.1, .angle = 1}, next_seed());
+  const Field b = gaussian(a.field_desc(), next_seed());
+  Field x(a.field_desc());
+  const Stopping stopping{1e-10 * norm(b), 3000};
+  constexpr int more_than_enough = 200;
+  const SolveReport uniform = make_gcr({a}, more_than_enough)->solve(x, b, stopping);
+  EXPECT_TRUE(uniform.converged) << uniform.message;
+  EXPECT_LT(uniform.iterations, more_than_enough);
+  for (const OperatorForm& form : sloppy_forms) {
+    SCOPED_TRACE(to_string(form));
+    const auto inner = a.converted(form);
+    const SolveReport report = make_gcr({a, inner.get(), 0.1}, more_than_enough)->solve(x, b, stopping);
+    EXPECT_TRUE(report.converged) << report.message;
+    EXPECT_LE(relative_residual(a, x, b), 1.0001e-10);
+    EXPECT_GE(report.reliable_updates, 9);
+    EXPECT_EQ(report.restarts, 0);
+    EXPECT_LE(report.iterations, uniform.iterations + 3);
+  }
+}
+
 TEST(Gcr, AGoodPreconditionerSavesIterations) {
   const Lattice lattice({4, 4, 4, 4});
   const ToyOperator a(lattice, {.smallest = 0.01, .angle = 1}, next_seed());
@@ -138,6 +161,36 @@ TEST(MinimalResidual, FollowsItsFormula) {
   }
   const ToyOperator a(lattice, right_half, 1);
   EXPECT_EQ(MinimalResidual(a, 5, 1).flops(), 5 * a.flops());
+}
+
+TEST(MinimalResidual, ImprovesWhatIsThere) {
+  const Lattice lattice({4, 4, 6, 4});
+  for (const Precision precision : {Precision::Double, Precision::Single, Precision::Half}) {
+    const ToyOperator exact(lattice, right_half, next_seed());
+    const auto a = exact.converted({precision, Reconstruct::R18, false});
+    const MinimalResidual smoother(*a, 4, 0.85);
+    std::vector<Field> x, y, expected;
+    std::vector<Operands> calls;
+    for (int i = 0; i < 3; ++i) {
+      x.push_back(gaussian(a->field_desc(), next_seed()));
+      y.push_back(gaussian(a->field_desc(), next_seed()));
+      Field r(x.back().desc()), correction(x.back().desc());
+      a->apply(r, y.back(), Dagger::No);
+      blas::xpay(x.back(), -1, r);
+      smoother.apply(correction, r, Dagger::No);
+      blas::axpy(1, y.back(), correction);
+      expected.push_back(std::move(correction));
+    }
+    for (std::size_t i = 0; i < x.size(); ++i) calls.push_back({&y[i], &x[i]});
+    smoother.improve_each(calls);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      blas::axpy(-1, expected[i], y[i]);
+      EXPECT_LE(norm(y[i]), (precision == Precision::Double   ? 1e-13
+                             : precision == Precision::Single ? 1e-5
+                                                              : 3e-3) *
+                                norm(expected[i]));
+    }
+  }
 }
 
 TEST(MinimalResidual, OfNothingIsNothing) {

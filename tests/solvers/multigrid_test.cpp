@@ -1,6 +1,7 @@
 // Transfers and coarse operators against their definitions, on the host and by plain loops.
 #include "core/error.h"
 #include "dirac/systems/even_odd.h"
+#include "solvers/multigrid/short_gcr.h"
 #include "tests/solvers/multigrid_testing.h"
 
 #include <gtest/gtest.h>
@@ -181,7 +182,7 @@ TEST_P(MultigridLevel, CoarseOperatorsAreGalerkinProductsOnTwoLevels) {
     const auto a = scene.wilson(form());
     const auto transfer = random_transfer(a.field_desc(), block(), vectors);
     const auto level = multigrid::make_coarse_system(a, *transfer);
-    EXPECT_NEAR(level->bytes(), multigrid::coarse_system_bytes(*transfer), 1);
+    EXPECT_NEAR(level->bytes(), multigrid::coarse_system_bytes(transfer->coarse_desc()), 1);
     check_level(a, *transfer, *level, rounding(), terms.mu == 0);
     const Dims& coarse = transfer->aggregates().coarse().dims();
     if (volume(coarse) == 16) continue;  // 2 in each direction: no third level
@@ -191,34 +192,52 @@ TEST_P(MultigridLevel, CoarseOperatorsAreGalerkinProductsOnTwoLevels) {
   }
 }
 
+/// Also with as many right-hand sides as a launch on a GPU has at most, and with more.
 TEST(Multigrid, BitsDoNotDependOnTheBatch) {
-  constexpr int rhs = 7, vectors = 8;
+  constexpr int vectors = 8;
   const Scene scene = Scene::weak({8, 4, 4, 8}, 0.4);
   const auto a = scene.wilson({Precision::Single, Reconstruct::R18, false});
   const auto transfer = random_transfer(a.field_desc(), {4, 2, 2, 4}, vectors);
   const auto level = multigrid::make_coarse_system(a, *transfer);
-  std::vector<Field> x, c, y, up;
-  std::vector<Operands> down_calls, calls, up_calls;
-  for (int r = 0; r < rhs; ++r) {
-    for (auto* fields : {&x, &up}) fields->emplace_back(a.field_desc());
-    for (auto* fields : {&c, &y}) fields->emplace_back(transfer->coarse_desc());
-    fill_random(x.back());
+  const auto solver = multigrid::make_inner_solver(level->reduced(), nullptr, 6, 0.1);
+  for (const std::size_t rhs : {7u, 12u, 35u}) {
+    std::vector<Field> x, c, y, up, found;
+    std::vector<Operands> down_calls, calls, up_calls, solves;
+    for (std::size_t r = 0; r < rhs; ++r) {
+      for (auto* fields : {&x, &up}) fields->emplace_back(a.field_desc());
+      for (auto* fields : {&c, &y}) fields->emplace_back(transfer->coarse_desc());
+      found.emplace_back(level->reduced().field_desc());
+      fill_random(x.back());
+    }
+    std::vector<Field> even;
+    for (Field& coarse : c) even.push_back(coarse.parity(Parity::Even));
+    for (std::size_t r = 0; r < rhs; ++r) {
+      down_calls.push_back({&c[r], &x[r]});
+      calls.push_back({&y[r], &c[r]});
+      up_calls.push_back({&up[r], &y[r]});
+      solves.push_back({&found[r], &even[r]});
+    }
+    transfer->restrict_each(down_calls);
+    level->full().apply_each(calls, Dagger::No);
+    transfer->prolong_each(up_calls);
+    solver->apply_each(solves, Dagger::No);
+    for (std::size_t r = 0; r < rhs; ++r) {
+      Field one(c[r].desc()), image(one.desc()), fine(x[r].desc()), solved(found[r].desc());
+      transfer->restrict_each(only({&one, &x[r]}));
+      level->full().apply(image, one, Dagger::No);
+      transfer->prolong_each(only({&fine, &image}));
+      EXPECT_EQ(field_distance(fine, up[r]), 0) << r << " of " << rhs;
+      solver->apply(solved, one.parity(Parity::Even), Dagger::No);
+      EXPECT_EQ(field_distance(solved, found[r]), 0) << r << " of " << rhs;
+    }
   }
-  for (std::size_t r = 0; r < rhs; ++r) {
-    down_calls.push_back({&c[r], &x[r]});
-    calls.push_back({&y[r], &c[r]});
-    up_calls.push_back({&up[r], &y[r]});
-  }
-  transfer->restrict_each(down_calls);
-  level->full().apply_each(calls, Dagger::No);
-  transfer->prolong_each(up_calls);
-  for (std::size_t r = 0; r < rhs; ++r) {
-    Field one(c[r].desc()), image(one.desc()), fine(x[r].desc());
-    transfer->restrict_each(only({&one, &x[r]}));
-    level->full().apply(image, one, Dagger::No);
-    transfer->prolong_each(only({&fine, &image}));
-    EXPECT_EQ(field_distance(fine, up[r]), 0);
-  }
+}
+
+TEST(Multigrid, ManyVectorsMakeAGalerkinProduct) {
+  const Scene scene = Scene::weak({8, 8, 8, 8}, 0.4);
+  const auto a = scene.wilson({Precision::Single, Reconstruct::R18, false});
+  const auto transfer = random_transfer(a.field_desc(), {4, 4, 4, 4}, 40);
+  check_level(a, *transfer, *multigrid::make_coarse_system(a, *transfer), 1e-4, true);
 }
 
 TEST(Multigrid, BlocksFitTheLattice) {
@@ -241,6 +260,61 @@ TEST(Multigrid, VectorsOfWhichNothingIsLeftAreSeen) {
   const Field same = whole_column(*transfer, 2, 1);
   transfer->take(5, same);
   EXPECT_LT(transfer->orthonormalise(), 1e-6);
+}
+
+TEST(Multigrid, AVectorThatIsNotANumberInOneBlockKeepsNothing) {
+  const Lattice lattice({4, 4, 4, 8});
+  const FieldDesc fine = FieldDesc::spinor(lattice, Subset::Full, Precision::Single, backend());
+  for (const std::size_t spin : {0u, 3u}) {
+    const auto transfer = random_transfer(fine, {2, 2, 2, 2}, 8);
+    HostSpinor values = random_spinor(lattice.dims());
+    values.data[12 * 37 + 3 * spin] = std::nan("");
+    Field vector(fine);
+    import_spinor(vector, values);
+    transfer->take(2, vector);
+    EXPECT_FALSE(transfer->orthonormalise() > 1e-5) << "spin " << spin;
+  }
+  const double nan = std::nan("");
+  EXPECT_EQ(multigrid::smallest_part(std::vector<double>{0.5, nan, 0.25}), 0);
+  EXPECT_EQ(multigrid::smallest_part(std::vector<double>{0.5, 0.25, 1}), 0.25);
+}
+
+/// x -> factor x, without a number where the factor is none.
+class Multiple final : public LinearOperator {
+ public:
+  Multiple(const FieldDesc& desc, double factor) : desc_(desc), factor_(factor) {}
+  const FieldDesc& field_desc() const override { return desc_; }
+  void apply(Field& y, const Field& x, Dagger) const override {
+    blas::copy(y, x);
+    blas::scale(factor_, y);
+  }
+  double flops() const override { return 0; }
+
+ private:
+  FieldDesc desc_;
+  double factor_;
+};
+
+TEST(Multigrid, WhatGivesNoNumbersDoesNotContract) {
+  const Lattice lattice({4, 4, 4, 4});
+  const FieldDesc desc = FieldDesc::spinor(lattice, Subset::Even, Precision::Single, backend());
+  Field x(desc), y(desc);
+  const auto contraction = [&](double of_operator, double of_preconditioner) {
+    const Multiple a(desc, of_operator), k(desc, of_preconditioner);
+    const multigrid::ShortGcr solver(a, &k, 4, 0.01);
+    solver.apply(y, x, Dagger::No);
+    return solver.contraction();
+  };
+  fill_random(x);
+  EXPECT_LT(contraction(2, 3), 0.01);
+  for (const double bad : {std::nan(""), 0.0}) {
+    EXPECT_EQ(contraction(2, bad), 1) << bad;
+    EXPECT_EQ(contraction(bad, 3), 1) << bad;
+  }
+  poison(x);
+  EXPECT_EQ(contraction(2, 3), 1) << "of a right-hand side without numbers";
+  blas::zero(x);
+  EXPECT_EQ(contraction(2, 3), 0) << "of nothing";
 }
 
 }  // namespace

@@ -28,23 +28,20 @@ using Number = Complex<double>;
 
 constexpr int pass_threads = 256, pass_warps = pass_threads / 32;
 constexpr int pairs_of_thread = 4;  ///< of complex numbers; so a block has 1,024
-constexpr int most_directions = 64;
+constexpr int most_directions = most_device_directions;
 constexpr int most_solves = 32;
 constexpr const char* gcr_advice = "use fewer `coarse_iterations` or solve for fewer right-hand sides at once";
 
-/// What one right-hand side has in the device's memory, beside its vectors.
-struct Solve {
+/// What the host looks at.
+struct Head {
   double first2, r2;  ///< |r|^2 at the beginning, and now
   int steps;
   bool active;
-  double q2[most_directions];
-  Number alpha[most_directions], chi[most_directions], taken[most_directions];
-  Number beta[most_directions][most_directions];
 };
-struct Head {
-  double first2, r2;
-  int steps;
-  bool active;
+/// What one right-hand side has in the device's memory, beside its vectors.
+struct Solve : Head {
+  double q2[most_directions];
+  Number alpha[most_directions], chi[most_directions], beta[most_directions][most_directions];
 };
 
 /// All of a list as the passes see it: blockIdx.y is a place in `going`.
@@ -260,26 +257,17 @@ __global__ void __launch_bounds__(pass_threads)
 class DeviceGcr final : public InnerSolver {
  public:
   DeviceGcr(const LinearOperator& a, const LinearOperator* k, int directions, double tolerance)
-      : a_(a),
-        k_(k),
-        directions_(std::min(directions, most_directions)),
-        tolerance_(tolerance),
+      : InnerSolver(a, k, std::min(directions, most_directions), tolerance),
         r_(a.field_desc()),
         parity_(parity_of(a.field_desc().subset)),
         pairs_(a.field_desc().lattice->half_volume() * a.field_desc().components() / 4) {}
 
-  const FieldDesc& field_desc() const override { return a_.field_desc(); }
-  void apply(Field& y, const Field& x, Dagger dagger) const override { apply_each(only({&y, &x}), dagger); }
-  void apply_each(OperandList list, Dagger dagger) const override {
-    if (dagger == Dagger::Yes) throw Error(ErrorCode::internal, "an inner solve of multigrid has no dagger");
+ private:
+  void solve_each(OperandList list) const override {
     for (std::size_t first = 0; first < list.size(); first += most_solves) {
       solve(list.subspan(first, std::min<std::size_t>(most_solves, list.size() - first)));
     }
   }
-  double flops() const override { return directions_ * a_.flops(); }
-  double mean_directions() const override { return served_ > 0 ? taken_ / served_ : 0; }
-
- private:
   void reserve(std::size_t count) const;
   void solve(OperandList list) const;
   float* numbers(const Field& field) const { return static_cast<float*>(const_cast<Field&>(field).numbers(parity_)); }
@@ -288,26 +276,21 @@ class DeviceGcr final : public InnerSolver {
     return unsigned((pairs_ + of_block - 1) / of_block);
   }
 
-  const LinearOperator& a_;
-  const LinearOperator* k_;
-  int directions_;
-  double tolerance_;
   mutable ScratchFields r_;  ///< what remains, with K and at the end
   Parity parity_;
   std::int64_t pairs_;
+  mutable std::size_t reserved_ = 0;  ///< right-hand sides for which all of what follows is there
   mutable std::deque<Workspace> p_, q_;
   mutable cuda::DeviceArray<Solve> solves_;
   mutable cuda::DeviceArray<float*> p_there_, q_there_;
   mutable cuda::DeviceArray<double> partial_;
   mutable cuda::DeviceArray<unsigned> done_;
-  mutable double taken_ = 0, served_ = 0;
 };
 
 void DeviceGcr::reserve(std::size_t count) const {
-  if (p_.size() >= count) return;
-  while (p_.size() < count) {
-    p_.emplace_back(field_desc(), std::size_t(directions_));
-    q_.emplace_back(field_desc(), std::size_t(directions_));
+  if (reserved_ >= count) return;
+  for (std::deque<Workspace>* all : {&p_, &q_}) {
+    while (all->size() < count) all->emplace_back(field_desc(), std::size_t(directions_));
   }
   constexpr const char* what = "the inner solves of multigrid";
   const auto there = [&](std::deque<Workspace>& all) {
@@ -323,6 +306,7 @@ void DeviceGcr::reserve(std::size_t count) const {
   solves_ = cuda::DeviceArray<Solve>(rhs, what, gcr_advice);
   partial_ = cuda::DeviceArray<double>(rhs * 2 * most_directions * blocks(), what, gcr_advice);
   done_ = cuda::sent(std::vector<unsigned>(count, 0), what, gcr_advice);
+  reserved_ = count;  // last: where memory has run out on the way, the next call tries again
 }
 
 void DeviceGcr::solve(OperandList list) const {
@@ -380,9 +364,9 @@ void DeviceGcr::solve(OperandList list) const {
     cuda::check(cudaGetLastError(), "the launch of an inner solve");
     if (tolerance_ > 0 && (k_ != nullptr || k % 2 == 1 || k + 1 == directions_)) look();
   }
-  taken_ += tolerance_ > 0 ? 0 : double(directions_) * double(list.size());
-  for (const Head& head : heads) taken_ += head.steps;
-  served_ += double(list.size());
+  double taken = tolerance_ > 0 ? 0 : double(directions_) * double(list.size());
+  for (const Head& head : heads) taken += head.steps;
+  count_directions(taken, list.size());
   going.clear();
   for (std::size_t i = 0; i < list.size(); ++i) going.push_back(i);
   const dim3 end = grid();
@@ -395,6 +379,9 @@ void DeviceGcr::solve(OperandList list) const {
 
 std::unique_ptr<InnerSolver> make_device_gcr(const LinearOperator& a, const LinearOperator* k, int directions,
                                              double tolerance) {
+  if (a.field_desc().precision != Precision::Single) {
+    throw Error(ErrorCode::internal, "inner solves of multigrid on a GPU are in single precision");
+  }
   return std::make_unique<DeviceGcr>(a, k, directions, tolerance);
 }
 

@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "solvers/multigrid/cuda/device_multigrid.h"
 #include "solvers/multigrid/cuda/device_sites.cuh"
+#include "solvers/multigrid/dense_kernels.h"
 
 #include <algorithm>
 #include <string>
@@ -29,7 +30,7 @@ constexpr int most_rows = 112;                          ///< of a matrix that is
 /// One parity of the fields of a launch; null where a field has no part in it.
 template <class T>
 struct Sides {
-  T* of[stencil_lists<T>];
+  T* of[stencil_lists<T>] = {};
 };
 
 /// y_r = z_r +- sum over the columns c of a site's matrices of M[c] x_r[c].
@@ -37,11 +38,11 @@ template <class T>
 struct Product {
   const T* matrices;  ///< of the first site: [column][row]
   std::int64_t site_stride;
-  int rows, count;  ///< of a matrix; of matrices
-  bool with_own;    ///< the first matrix multiplies `own`
-  bool subtract;
-  const std::int32_t* neighbours;  ///< [site][8], the direction of the first matrix that multiplies `around`
-  Sides<T> y, own, around, z;
+  int rows, count;        ///< of a matrix; of matrices
+  bool with_own = false;  ///< the first matrix multiplies `own`
+  bool subtract = false;
+  const std::int32_t* neighbours = nullptr;  ///< [site][8], the direction of the first matrix that multiplies `around`
+  Sides<T> y{}, own{}, around{}, z{};
 };
 
 template <class T, int R>
@@ -192,6 +193,9 @@ T* numbers_of(const Field* field, Parity p) {
   return field == nullptr ? nullptr : static_cast<T*>(const_cast<Field*>(field)->numbers(p));
 }
 
+/// Shared memory for the inverse of a matrix with so many rows: itself, and a column.
+std::size_t inverse_bytes(std::size_t rows) { return (rows * rows + rows) * sizeof(Complex<double>); }
+
 template <class Kernel>
 void allow_shared(Kernel* kernel, std::size_t bytes) {
   QUADRILLE_CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, int(bytes)));
@@ -206,8 +210,9 @@ class StencilOnDevice final : public Stencil {
         matrices_(2 * half_ * site_stride(), "the matrices of a coarse operator", stencil_advice),
         odd_(half_ * matrix_size(), "the matrices of a coarse operator", stencil_advice),
         neighbours_(cuda::sent(neighbours_of(*coarse.lattice), "the neighbours of coarse sites", stencil_advice)) {
-    if (rows_ > most_rows) {
-      throw Error(ErrorCode::unsupported, "multigrid on a GPU has up to " + std::to_string(most_rows / 2) + " vectors");
+    const int most = device_limits().vectors;
+    if (rows_ > 2 * most) {
+      throw Error(ErrorCode::unsupported, "multigrid on this GPU has up to " + std::to_string(most) + " vectors");
     }
     // Where a block has one site in a direction, all links go forward.
     QUADRILLE_CUDA_CHECK(
@@ -227,11 +232,7 @@ class StencilOnDevice final : public Stencil {
                          .count = count,
                          .with_own = first == 0,
                          .subtract = subtract,
-                         .neighbours = neighbours_.get() + std::int64_t(p) * half_ * 8,
-                         .y = {},
-                         .own = {},
-                         .around = {},
-                         .z = {}};
+                         .neighbours = neighbours_.get() + std::int64_t(p) * half_ * 8};
       for (std::size_t r = 0; r < lists; ++r) {
         const StencilCall& call = some[std::min(r, some.size() - 1)];
         product.own.of[r] = first == 0 ? numbers_of<T>(call.own, p) : nullptr;
@@ -245,17 +246,8 @@ class StencilOnDevice final : public Stencil {
   void multiply_odd(OperandList list) const override {
     for (std::size_t begin = 0; begin < list.size(); begin += lists) {
       const OperandList some = list.subspan(begin, std::min(lists, list.size() - begin));
-      Product<T> product{.matrices = odd_.get(),
-                         .site_stride = matrix_size(),
-                         .rows = rows_,
-                         .count = 1,
-                         .with_own = true,
-                         .subtract = false,
-                         .neighbours = nullptr,
-                         .y = {},
-                         .own = {},
-                         .around = {},
-                         .z = {}};
+      Product<T> product{
+          .matrices = odd_.get(), .site_stride = matrix_size(), .rows = rows_, .count = 1, .with_own = true};
       for (std::size_t r = 0; r < lists; ++r) {
         product.own.of[r] = numbers_of<T>(some[std::min(r, some.size() - 1)].x, Parity::Odd);
         product.y.of[r] = r < some.size() ? numbers_of<T>(some[r].y, Parity::Odd) : nullptr;
@@ -302,7 +294,7 @@ template <class T>
 bool StencilOnDevice<T>::invert_odd_sites() {
   const cuda::DeviceArray<int> singular = cuda::sent(std::vector<int>{0}, "the inverses of matrices", stencil_advice);
   T* const first = of_site(Parity::Odd);
-  const std::size_t n = std::size_t(rows_), bytes = (n * n + n) * sizeof(Complex<double>);
+  const std::size_t n = std::size_t(rows_), bytes = inverse_bytes(n);
   allow_shared(invert_sites<T>, bytes);
   invert_sites<T>
       <<<unsigned(half_), 256, bytes, cuda::stream()>>>(first, site_stride(), odd_.get(), rows_, singular.get());
@@ -315,6 +307,18 @@ bool StencilOnDevice<T>::invert_odd_sites() {
 }
 
 }  // namespace
+
+DeviceLimits device_limits() {
+  constexpr int besides = 1024;  // bytes of invert_sites() that are not in the matrix
+  int device = 0, shared = 0;
+  QUADRILLE_CUDA_CHECK(cudaGetDevice(&device));
+  QUADRILLE_CUDA_CHECK(cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  int vectors = most_rows / 2;
+  while (vectors > row_unit && inverse_bytes(std::size_t(2 * vectors)) + besides > std::size_t(shared)) {
+    vectors -= row_unit;
+  }
+  return {vectors, most_device_directions};
+}
 
 std::unique_ptr<Stencil> make_device_stencil(const FieldDesc& coarse) {
   if (coarse.precision == Precision::Double) return std::make_unique<StencilOnDevice<double>>(coarse);

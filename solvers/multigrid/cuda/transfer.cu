@@ -64,8 +64,7 @@ class DeviceTransfer final : public Transfer {
     const cuda::DeviceArray<double> kept(2 * aggregates_->count(), "the quality of test vectors", advice);
     orthonormalise_vectors<T><<<2 * blocks(), gram_threads, 0, cuda::stream()>>>(view(), kept.get());
     cuda::check(cudaGetLastError(), "the launch of orthonormalisation");
-    const std::vector<double> all = cuda::fetched(kept.get(), kept.count());
-    return *std::min_element(all.begin(), all.end());
+    return smallest_part(cuda::fetched(kept.get(), kept.count()));
   }
   void column(Field& v, int k, int chirality, int colour) const override {
     Fields<T> into{};
