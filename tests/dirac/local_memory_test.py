@@ -1,12 +1,18 @@
 """The hopping kernels keep everything in registers but for what is named below. No GPU needed.
 
-    python3 local_memory_test.py CUOBJDUMP OBJECT...
+    python3 local_memory_test.py CUOBJDUMP BUILD OBJECT...
+
+Without cuobjdump (CUDA's package cuda-cuobjdump) the kernels of 12 numbers are compiled again, for compute capability 9.0, and
+ptxas says what they take.
 """
 
+import json
 import os
 import re
+import shlex
 import subprocess
 import sys
+import tempfile
 
 SKIPPED = 77
 # With and without temporal gauge and site-local terms: for all sites, inner ones, those at edges. For lists of calls with and without
@@ -16,8 +22,8 @@ NAME = re.compile(r"_(double|single|half)_(?:(?:pack|local)_kernel|\d+_list_kern
                   r"|\d+(?:_edge)?_kernelIL(?:b|NS\w*TimeLinksE)[01]E(?P<terms>Lb1E)?)")
 # Bytes of a thread in local memory at most, by architecture and precision: what ptxas spills of 168 and 128 registers.
 MOST_BYTES = {
-    "sm_90": {"double": 8, "single": 0, "half": 0, "double terms": 128, "single terms": 16, "half terms": 0},
-    "sm_80": {"double": 40, "single": 8, "half": 0, "double terms": 160, "single terms": 32, "half terms": 0},
+    "sm_90": {"double": 8, "single": 0, "half": 8, "double terms": 128, "single terms": 16, "half terms": 48},
+    "sm_80": {"double": 40, "single": 8, "half": 8, "double terms": 160, "single terms": 32, "half terms": 48},
 }
 
 
@@ -33,16 +39,39 @@ def usage(text):
             yield architecture, kernel, int(found[1]) + int(found[2])
 
 
-def main(cuobjdump, *objects):
-    if not os.access(cuobjdump, os.X_OK):
-        print("skipped: there is no cuobjdump beside nvcc or on PATH (CUDA's package cuda-cuobjdump)")
-        return SKIPPED
-    assert objects, "no kernels"
-    failures, checked = [], 0
+def dumped(cuobjdump, objects):
+    """(object, its usage()) of each."""
     for path in objects:
-        text = subprocess.run([cuobjdump, "--dump-resource-usage", path], check=True, capture_output=True, text=True).stdout
+        words = [cuobjdump, "--dump-resource-usage", path]
+        yield path, list(usage(subprocess.run(words, check=True, capture_output=True, text=True).stdout))
+
+
+def compiled(build, objects):
+    """The same from ptxas, of the objects of 12 numbers, compiled with the flags of the build."""
+    with open(os.path.join(build, "compile_commands.json")) as stream:
+        commands = {os.path.basename(one["file"]): one for one in json.load(stream)}
+    for path in objects:
+        source = re.search(r"\w+_12_cuda[.]cu", path)
+        if not source:
+            continue
+        words = [word for word in shlex.split(commands[source[0]]["command"]) if not word.startswith("--generate-code")]
+        with tempfile.TemporaryDirectory() as folder:
+            words[words.index("-o") + 1] = os.path.join(folder, "kernels.cubin")
+            words[words.index("-c")] = "-cubin"
+            words += ["-arch=sm_90", "-Xptxas", "-v"]
+            said = subprocess.run(words, cwd=commands[source[0]]["directory"], check=False, capture_output=True, text=True)
+        assert said.returncode == 0, said.stderr
+        entries = re.findall(r"entry function '(\w+)' for '(\w+)'.*?(\d+) bytes stack frame", said.stderr, re.DOTALL)
+        yield path, [(architecture, kernel, int(stack)) for kernel, architecture, stack in entries]
+
+
+def main(cuobjdump, build, *objects):
+    assert objects, "no kernels"
+    has_dump = os.access(cuobjdump, os.X_OK)
+    failures, checked = [], 0
+    for path, found in dumped(cuobjdump, objects) if has_dump else compiled(build, objects):
         number = {}
-        for architecture, kernel, size in usage(text):
+        for architecture, kernel, size in found:
             name = NAME.search(kernel)
             precision = name[1] + (" terms" if name["list"] or name["terms"] else "")
             number[architecture] = number.get(architecture, 0) + 1
