@@ -90,7 +90,7 @@ class Solver(Handle):
         if guess is not None:
             if x.view.address == given.view.address:
                 raise InvalidInput("guess: `out` is the array of the right-hand side, which a guess would overwrite", ["guess"])
-            _copy(guess, result)
+            _copy(guess, result, given.view.shape)
         text = Words({**given.words, **words, "bytes": given.bytes, "initial_guess": True if guess is not None else None})
         count = len(given.addresses)
         reports = (_library.Report * max(count, 1))()
@@ -147,13 +147,13 @@ def report_of(report, copied=False):
                        report.export_seconds, report.flops, report.host_bytes, copied)
 
 
-def _copy(guess, result):
-    """Into the array for the solution, unless it is that."""
+def _copy(guess, result, expected):
+    """Into the array for the solution, of the right-hand side's shape, unless it is that."""
     if guess is result:
         return
     shape = getattr(guess, "shape", None)
-    if shape is None or tuple(shape) != tuple(result.shape):
-        raise InvalidInput(f"guess: {type(guess).__name__} of shape {shape}; expected {tuple(result.shape)}", ["guess"])
+    if shape is None or tuple(shape) != tuple(expected):
+        raise InvalidInput(f"guess: {type(guess).__name__} of shape {shape}; expected {tuple(expected)}", ["guess"])
     try:
         result[...] = guess
     except (ValueError, TypeError, RuntimeError, AttributeError) as trouble:
